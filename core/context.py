@@ -1,0 +1,59 @@
+"""What the model is sent: pure functions from a lineage to a context.
+
+Same input, same bytes: providers cache identical prefixes, so nothing volatile is rendered
+into history and ancestors are never formatted anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.types import Call, Config, Message, Node, Session, Text
+
+_CONTINUE = (
+    "Your last message was cut off. Continue it exactly where it stopped: do not repeat"
+    " anything, do not comment, begin with the very next character."
+)
+
+
+def call_for(lineage: Sequence[Node], config: Config, session: Session) -> Call:
+    """The call that asks for an answer to the last node of ``lineage``."""
+    return Call(
+        model=config.model,
+        system=system_text(config, session),
+        messages=full(lineage),
+        sampling=config.sampling,
+    )
+
+
+def full(lineage: Sequence[Node]) -> tuple[Message, ...]:
+    """The policy *full*: every message, as it stands."""
+    return tuple(message_of(node) for node in lineage if node.parts)
+
+
+def message_of(node: Node) -> Message:
+    """A node as it is sent: its parts, then what was sent after them."""
+    parts = (*node.parts, Text(text=node.sent_suffix)) if node.sent_suffix else node.parts
+    return Message(role=node.role, parts=parts, node_id=node.id, raw=node.raw)
+
+
+def system_text(config: Config, session: Session) -> str:
+    """The system prompt, then the session's objective and definition of done."""
+    blocks = [config.system.strip()]
+    if session.objective.strip():
+        blocks.append(f"Objective of this conversation: {session.objective.strip()}")
+    if session.done_when.strip():
+        blocks.append(f"It is done when: {session.done_when.strip()}")
+    return "\n\n".join(filter(None, blocks))
+
+
+def continuation(call: Call, *, prefill: bool) -> Call:
+    """The call of *Continue*: ``call`` ends with an answer that stopped early.
+
+    With ``prefill`` the provider goes on with a trailing assistant message by itself; where it
+    has no such thing, a short request to go on follows the unfinished answer.
+    """
+    *before, last = call.messages
+    spoken = tuple(part for part in last.parts if isinstance(part, Text))
+    unfinished = Message(role="assistant", parts=spoken, node_id=last.node_id)
+    asked = () if prefill else (Message(role="user", parts=(Text(text=_CONTINUE),)),)
+    return replace(call, messages=(*before, unfinished, *asked))

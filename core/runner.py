@@ -1,0 +1,409 @@
+"""The only way to call a model: durable runs that belong to the process, not to a page.
+
+``start`` writes the run, a worker thread streams it, a keeper thread saves what has arrived a
+few times a second, and the end writes answer, usage, branch and run state in one transaction.
+Pages only look; reruns, reloads and closed tabs change nothing. Runs whose process died are
+swept up as *interrupted*, with every saved word kept as a node.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from types import EllipsisType
+
+from core.branching import arrive, edit, new_node
+from core.context import call_for, continuation
+from core.errors import NotFound, TurntreeError, UserError
+from core.live import Live, Outcome
+from core.owner import is_dead, this_process
+from core.providers import adapter, model_info
+from core.settle import settle
+from core.store import Store
+from core.types import (
+    Config,
+    Delta,
+    Failure,
+    Node,
+    Parts,
+    Purpose,
+    Request,
+    Run,
+    Session,
+    Text,
+    new_id,
+    now,
+)
+
+_WORKERS = 16
+_SAVE_SECONDS = 0.25
+_SWEEP_SECONDS = 3.0
+_log = logging.getLogger("turntree")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """A message kept for when the answer on its way is there."""
+
+    id: str
+    branch_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """Something happened that open pages want to know: ``kind`` is started, ended or changed."""
+
+    kind: str
+    session_id: str
+    run_id: str | None = None
+    branch_id: str | None = None
+    node_id: str | None = None
+
+
+class Runner:
+    """Starts, follows and stops runs. One for each process and database."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.owner = this_process()
+        self._live: dict[str, Live] = {}
+        self._lock = threading.Lock()
+        self._listeners: list[Callable[[News], None]] = []
+        self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="turntree-run")
+        self._wake = threading.Event()
+        self._closed = False
+        self.sweep()
+        self._keeper = threading.Thread(target=self._keep, name="turntree-keeper", daemon=True)
+        self._keeper.start()
+
+    # --- what people ask for ---
+
+    def send(
+        self,
+        branch_id: str,
+        text: str,
+        *,
+        at: str | EllipsisType | None = ...,
+        config: Config | None = None,
+    ) -> Run | Queued:
+        """Write the person's words under ``at`` and ask for an answer.
+
+        ``at`` is the tip that the person saw, by default the branch's; ``None`` stands for the
+        root of the session. If an answer to it is on its way, the words are queued; if the
+        branch has moved on, they get a branch of their own. Raises ``UserError`` for blank text.
+        """
+        if not text.strip():
+            raise UserError("There is nothing to send.", hint="Write something first.")
+        branch = self.store.branches.get(branch_id)
+        if at is ...:
+            at = branch.tip_id
+        if self.answering(branch_id, at):
+            return Queued(id=self.store.branches.enqueue(branch_id, text), branch_id=branch_id)
+        return self._send(branch_id, text, self._caught_up(branch.tip_id, at), config)
+
+    def edit_and_send(
+        self, branch_id: str, node_id: str, text: str, *, config: Config | None = None
+    ) -> Run:
+        """Send an edited version of a person's message, as a sibling of it."""
+        if not text.strip():
+            raise UserError("There is nothing to send.", hint="Write something first.")
+        with self.store.write():
+            node, branch = edit(self.store, branch_id, node_id, (Text(text=text),))
+        return self._ask(branch.id, None, node.id, config)
+
+    def regenerate(self, branch_id: str, node_id: str, *, config: Config | None = None) -> Run:
+        """Ask again for an answer: to a person's message, or in place of an answer."""
+        node = self.store.nodes.get(node_id)
+        tip = node.parent_id if node.role == "assistant" else node.id
+        if tip is None:
+            raise UserError(
+                "Nothing was asked before this message.", hint="Edit it, or send a message first."
+            )
+        return self._ask(branch_id, None, tip, config)
+
+    def retry(self, run_id: str) -> Run:
+        """Ask once more, as that run did."""
+        run = self.store.runs.get(run_id)
+        if run.context_tip_id is None:
+            raise NotFound("What was asked is not there any more.")
+        return self._ask(run.branch_id, None, run.context_tip_id, run.config, run.purpose)
+
+    def go_on(self, branch_id: str, node_id: str, *, config: Config | None = None) -> Run:
+        """*Continue* an answer that stopped early; both texts become one new node."""
+        return self._ask(branch_id, None, node_id, config, "continue")
+
+    def send_queued(
+        self, queued_id: str, *, text: str | None = None, at: str | EllipsisType | None = ...
+    ) -> Run | Queued:
+        """Send a waiting message now, under the branch's tip or ``at``, perhaps reworded.
+
+        It stays in the queue while an answer is still on its way. Raises ``NotFound`` if it
+        was taken back meanwhile.
+        """
+        waiting = self.store.branches.waiting(queued_id)
+        branch = self.store.branches.get(waiting["branch_id"])
+        if at is ...:
+            at = branch.tip_id
+        if self.answering(branch.id, at):
+            return Queued(id=queued_id, branch_id=branch.id)
+        return self._send(branch.id, text or waiting["text"], at, None, takes=queued_id)
+
+    def stop(self, run_id: str) -> None:
+        """Close the stream; what has arrived is kept as an answer marked *stopped*."""
+        if live := self.live(run_id):
+            live.stop.set()
+
+    # --- looking on ---
+
+    def live(self, run_id: str) -> Live | None:
+        """The run as it streams, while this process owns it."""
+        return self._live.get(run_id)
+
+    def live_in(self, session_id: str) -> list[Live]:
+        """The session's runs that stream now."""
+        with self._lock:
+            return [live for live in self._live.values() if live.run.session_id == session_id]
+
+    def answering(self, branch_id: str, tip_id: str | None) -> Run | None:
+        """The run, of any process, that is about to answer this tip for this branch."""
+        for run in self.store.runs.not_ended():
+            if run.branch_id == branch_id and run.context_tip_id == tip_id:
+                return run
+        return None
+
+    def follow(self, run_id: str) -> Iterator[Delta]:
+        """Every word of a run from its beginning, as it comes; ends with the run."""
+        live = self.live(run_id)
+        position = 0
+        while live is not None:
+            done = live.done.is_set()
+            yield from live.deltas[position : (position := len(live.deltas))]
+            if done:
+                return
+            live.done.wait(0.02)
+
+    def wait(self, run_id: str, timeout: float | None = None) -> Run:
+        """Wait until a run of this process has ended, and return it."""
+        if live := self.live(run_id):
+            live.done.wait(timeout)
+        return self.store.runs.get(run_id)
+
+    def listen(self, callback: Callable[[News], None]) -> Callable[[], None]:
+        """Be told of news, from any thread; returns how to stop listening."""
+        self._listeners.append(callback)
+        return lambda: self._listeners.remove(callback)
+
+    def announce(self, session_id: str, kind: str = "changed", **more: str | None) -> None:
+        """Tell every listener."""
+        for callback in tuple(self._listeners):
+            callback(News(kind=kind, session_id=session_id, **more))
+
+    # --- keeping ---
+
+    def sweep(self) -> int:
+        """Turn the runs of dead owners into *interrupted*; returns how many."""
+        swept = 0
+        for run in self.store.runs.not_ended():
+            orphan = run.owner == self.owner and run.id not in self._live
+            if run.state == "running" and (orphan or is_dead(run.owner, run.heartbeat_at)):
+                outcome = Outcome(finish_reason="interrupted")
+                swept += self._settle(run, run.partial, outcome)
+        return swept
+
+    def close(self) -> None:
+        """Stop every run, keep what has arrived, and end the threads."""
+        self._closed = True
+        with self._lock:
+            lives = list(self._live.values())
+        for live in lives:
+            live.stop.set()
+        for live in lives:
+            live.done.wait(5)
+        self._wake.set()
+        self._keeper.join(5)
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    # --- inside ---
+
+    def _caught_up(self, tip: str | None, at: str | None) -> str | None:
+        """``at``, or the answer to it if that has come while the person was typing."""
+        if tip is not None and tip != at:
+            node = self.store.nodes.get(tip)
+            if node.role == "assistant" and node.parent_id == at:
+                return tip
+        return at
+
+    def _send(
+        self,
+        branch_id: str,
+        text: str,
+        at: str | None,
+        config: Config | None,
+        takes: str | None = None,
+    ) -> Run:
+        session_id = self.store.branches.get(branch_id).session_id
+        node = new_node(session_id, at, "user", (Text(text=text),))
+        return self._ask(branch_id, node, node.id, config, replaces=at, takes=takes)
+
+    def _ask(
+        self,
+        branch_id: str,
+        node: Node | None,
+        tip_id: str,
+        config: Config | None,
+        purpose: Purpose = "reply",
+        *,
+        replaces: str | None = None,
+        takes: str | None = None,
+    ) -> Run:
+        """Start a run that answers ``tip_id``; ``node``, if given, is that tip, yet unwritten.
+
+        What the person wrote is kept even when it cannot be asked: the run then has failed.
+        ``takes`` is the queued message that this sends.
+        """
+        session = self.store.sessions.get(self.store.branches.get(branch_id).session_id)
+        config = config or session.config
+        request, failure = self._request(tip_id, node, config, session, purpose)
+        live = self._register(Live(self._new_run(session.id, branch_id, tip_id, purpose, config)))
+        try:
+            with self.store.write():
+                if takes is not None:
+                    self.store.branches.take_queued(takes)
+                if node is not None:
+                    self.store.nodes.add(node)
+                    placed = arrive(self.store, branch_id, node, replaces=replaces, why="send")
+                    live.run = replace(live.run, branch_id=placed.id)
+                    self.store.sessions.touch(session.id, node.text)
+                self._write_start(live.run, request, session.objective, failure)
+        except BaseException:
+            self._forget(live)
+            raise
+        if failure is None:
+            self._pool.submit(self._work, live, request)
+        else:
+            self._forget(live)
+        self.announce(session.id, "started", run_id=live.run.id, branch_id=live.run.branch_id)
+        return live.run
+
+    def _request(
+        self,
+        tip_id: str,
+        node: Node | None,
+        config: Config,
+        session: Session,
+        purpose: Purpose,
+    ) -> tuple[Request, Failure | None]:
+        """The call in the provider's form, or why it cannot be made."""
+        if node is None:
+            lineage = self.store.nodes.lineage(tip_id)
+        else:
+            lineage = (*self.store.nodes.lineage(node.parent_id), node)
+        call = call_for(lineage, config, session)
+        if purpose == "continue":
+            prefill = model_info(config.provider, config.model).prefill
+            call = continuation(call, prefill=prefill)
+        try:
+            return adapter(config.provider).build(call), None
+        except TurntreeError as error:
+            return Request(envelope={}, messages=()), error.failure()
+
+    def _new_run(
+        self, session_id: str, branch_id: str, tip_id: str, purpose: Purpose, config: Config
+    ) -> Run:
+        return Run(
+            id=new_id(),
+            session_id=session_id,
+            branch_id=branch_id,
+            context_tip_id=tip_id,
+            purpose=purpose,
+            config=config,
+            state="running",
+            owner=self.owner,
+            started_at=now(),
+        )
+
+    def _write_start(
+        self, run: Run, request: Request, objective: str, failure: Failure | None
+    ) -> None:
+        overrides = self.store.branches.overrides(run.branch_id)
+        self.store.runs.start(run, request=request, overrides=overrides, objective=objective)
+        if failure is not None:
+            self.store.runs.end(run.id, finish_reason="error", node_id=None, failure=failure)
+
+    def _register(self, live: Live) -> Live:
+        # Before the run is written, so that no sweep takes it for an orphan.
+        with self._lock:
+            self._live[live.run.id] = live
+        self._wake.set()
+        return live
+
+    def _forget(self, live: Live) -> None:
+        with self._lock:
+            self._live.pop(live.run.id, None)
+        live.done.set()
+
+    def _work(self, live: Live, request: Request) -> None:
+        try:
+            outcome = live.stream(adapter(live.run.config.provider), request)
+            self._settle(live.run, live.parts(), outcome)
+            self._forget(live)
+            self._send_next(live.run, outcome)
+        except Exception:
+            # The store failed: the words stay in the saved partial and are swept up later.
+            _log.exception("a run could not be written down")
+        finally:
+            self._forget(live)
+
+    def _settle(self, run: Run, parts: Parts, outcome: Outcome) -> bool:
+        settled = settle(self.store, run, parts, outcome, _cost(run))
+        if settled is None:
+            return False
+        self.announce(
+            run.session_id,
+            "ended",
+            run_id=run.id,
+            branch_id=settled.branch_id,
+            node_id=settled.node_id,
+        )
+        return True
+
+    def _send_next(self, run: Run, outcome: Outcome) -> None:
+        if outcome.finish_reason != "stop" or self._closed:
+            return
+        node_id = self.store.runs.get(run.id).node_id
+        for branch in self.store.branches.with_tip_in([node_id] if node_id else []):
+            for waiting in self.store.branches.queued(branch.id):
+                if waiting["state"] == "waiting":
+                    self.send_queued(waiting["id"])
+                    return
+
+    def _keep(self) -> None:
+        """Save what has arrived, a few times a second; sweep every few seconds."""
+        idle = 0.0
+        while not self._closed:
+            with self._lock:
+                lives = list(self._live.values())
+            self._wake.wait(_SAVE_SECONDS if lives else _SWEEP_SECONDS)
+            self._wake.clear()
+            idle += _SAVE_SECONDS if lives else _SWEEP_SECONDS
+            try:
+                for live in lives:
+                    self._save(live)
+                if idle >= _SWEEP_SECONDS:
+                    idle = 0.0
+                    self.sweep()
+            except Exception:
+                _log.exception("a running answer could not be saved; trying again")
+
+    def _save(self, live: Live) -> None:
+        if not live.done.is_set() and live.unsaved():
+            position = len(live.deltas)
+            if not self.store.runs.save_partial(live.run.id, live.parts(), self.owner):
+                live.stop.set()
+            live.saved = position
+
+
+def _cost(run: Run) -> int | None:
+    free = model_info(run.config.provider, run.config.model).free
+    return 0 if free else None

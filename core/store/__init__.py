@@ -1,0 +1,47 @@
+"""All SQL of Turntree, in one SQLite file. One room a topic; every write is a transaction."""
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from core.store.branches import Branches
+from core.store.database import Database, open_database
+from core.store.nodes import Nodes
+from core.store.runs import Runs
+from core.store.search import Search
+from core.store.sessions import Sessions
+
+
+class Store:
+    """The open database. ``with store.write():`` makes several writes one transaction."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.path = db.path
+        self.write = db.write
+        self.sessions = Sessions(db)
+        self.nodes = Nodes(db)
+        self.branches = Branches(db)
+        self.runs = Runs(db)
+        self.search = Search(db)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open or create the file. Raises a :class:`core.errors.StoreError` if that fails."""
+        return cls(open_database(Path(path)))
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,203 @@
+"""The schema, one function per step. A step that has shipped is never edited: add another.
+
+Each step runs in a transaction of its own, together with the record that it ran.
+"""
+
+from sqlite_utils import Database, Migrations
+
+APPLICATION_ID = 0x5454_5245  # "TTRE" in the header, so that we never write to a stranger's file
+
+steps = Migrations("turntree")
+
+
+@steps()
+def m001_conversations(db: Database) -> None:
+    """Sessions, the tree, branches and what hangs beside them."""
+    db.conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    _run(
+        db,
+        """
+        CREATE TABLE sessions (
+            seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+            objective TEXT NOT NULL DEFAULT '', done_when TEXT NOT NULL DEFAULT '',
+            turn_budget INTEGER, config_json TEXT NOT NULL, current_branch_id TEXT,
+            created_at TEXT NOT NULL, updated_at TEXT NOT NULL, seen_at TEXT,
+            archived_at TEXT, binned_at TEXT)
+        """,
+        "CREATE INDEX sessions_by_recency ON sessions(updated_at)",
+        # The rowid is explicit because the search index refers to it: VACUUM may renumber
+        # an implicit one.
+        """
+        CREATE TABLE nodes (
+            seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+            session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+            parent_id TEXT REFERENCES nodes(id) ON DELETE CASCADE,
+            role TEXT NOT NULL, text TEXT NOT NULL,
+            parts_json TEXT,            -- NULL: the message is exactly one text part
+            sent_suffix TEXT, author TEXT NOT NULL, source_id TEXT, raw_json TEXT,
+            created_at TEXT NOT NULL)
+        """,
+        "CREATE INDEX nodes_by_parent ON nodes(parent_id)",
+        "CREATE INDEX nodes_by_session ON nodes(session_id)",
+        """
+        CREATE TABLE branches (
+            id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+            name TEXT NOT NULL, tip_id TEXT REFERENCES nodes(id), forked_from_node_id TEXT,
+            status TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '',
+            created_at TEXT NOT NULL, binned_at TEXT)
+        """,
+        "CREATE INDEX branches_by_session ON branches(session_id)",
+        "CREATE INDEX branches_by_tip ON branches(tip_id)",
+        "CREATE INDEX branches_by_fork ON branches(forked_from_node_id)",
+        """
+        CREATE TABLE branch_moves (
+            id INTEGER PRIMARY KEY,
+            branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
+            from_tip TEXT, to_tip TEXT, why TEXT NOT NULL, at TEXT NOT NULL)
+        """,
+        "CREATE INDEX branch_moves_by_branch ON branch_moves(branch_id)",
+        """
+        CREATE TABLE overrides (
+            branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
+            kind TEXT NOT NULL CHECK (kind IN ('recap', 'pin', 'mute')),
+            node_or_recap_id TEXT NOT NULL, PRIMARY KEY (branch_id, kind, node_or_recap_id))
+        """,
+        """
+        CREATE TABLE recaps (
+            id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+            covers_to TEXT NOT NULL REFERENCES nodes(id) ON DELETE CASCADE, text TEXT NOT NULL,
+            run_id TEXT, edited_from TEXT, created_at TEXT NOT NULL)
+        """,
+        "CREATE INDEX recaps_by_session ON recaps(session_id)",
+        """
+        CREATE TABLE marks (
+            node_id TEXT NOT NULL REFERENCES nodes(id) ON DELETE CASCADE,
+            kind TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (node_id, kind)) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE bins (
+            id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+            root_id TEXT, branches_json TEXT NOT NULL, label TEXT NOT NULL, at TEXT NOT NULL)
+        """,
+        "CREATE INDEX bins_by_session ON bins(session_id)",
+        """
+        CREATE TABLE queue (
+            id TEXT PRIMARY KEY, branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
+            text TEXT NOT NULL, state TEXT NOT NULL, created_at TEXT NOT NULL)
+        """,
+        "CREATE INDEX queue_by_branch ON queue(branch_id)",
+        """
+        CREATE TABLE attachments (
+            sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, name TEXT NOT NULL,
+            bytes BLOB NOT NULL)
+        """,
+    )
+    reassert_triggers(db)
+
+
+@steps()
+def m002_runs(db: Database) -> None:
+    """The ledger of model calls, and what was sent, each message stored once."""
+    _run(
+        db,
+        """
+        CREATE TABLE runs (
+            id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+            branch_id TEXT NOT NULL, context_tip_id TEXT, node_id TEXT, purpose TEXT NOT NULL,
+            provider TEXT NOT NULL, model TEXT NOT NULL, resolved_model TEXT,
+            config_hash BLOB NOT NULL, overrides_json TEXT, objective TEXT NOT NULL DEFAULT '',
+            state TEXT NOT NULL, finish_reason TEXT, partial TEXT,
+            input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER,
+            cache_write_tokens INTEGER, reasoning_tokens INTEGER, cost_nanodollars INTEGER,
+            started_at TEXT NOT NULL, first_token_ms INTEGER, duration_ms INTEGER,
+            error_kind TEXT, error_json TEXT, envelope_hash BLOB, wire_tail BLOB,
+            owner TEXT NOT NULL, heartbeat_at TEXT)
+        """,
+        "CREATE INDEX runs_by_session ON runs(session_id)",
+        "CREATE INDEX runs_by_node ON runs(node_id) WHERE node_id IS NOT NULL",
+        "CREATE INDEX runs_by_context ON runs(context_tip_id)",
+        "CREATE INDEX runs_not_ended ON runs(state) WHERE state != 'ended'",
+        # Values that many runs share, stored once under their hash.
+        "CREATE TABLE configs (hash BLOB PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE envelopes (hash BLOB PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
+        """
+        CREATE TABLE wire (hash BLOB PRIMARY KEY, parent_hash BLOB, body TEXT NOT NULL)
+        WITHOUT ROWID
+        """,
+    )
+
+
+@steps()
+def m003_search(db: Database) -> None:
+    """Full-text search over messages and titles, kept true by triggers."""
+    tokenizer = "tokenize = 'unicode61 remove_diacritics 2'"
+    _run(
+        db,
+        "CREATE VIRTUAL TABLE nodes_search USING fts5("
+        f"text, content = 'nodes', content_rowid = 'seq', {tokenizer})",
+        "CREATE VIRTUAL TABLE sessions_search USING fts5("
+        f"title, objective, content = 'sessions', content_rowid = 'seq', {tokenizer})",
+        "INSERT INTO nodes_search(nodes_search) VALUES ('rebuild')",
+        "INSERT INTO sessions_search(sessions_search) VALUES ('rebuild')",
+    )
+    reassert_triggers(db)
+
+
+def reassert_triggers(db: Database) -> None:
+    """Make every trigger whose tables exist anew.
+
+    Called at the end of each step that touches their tables: rebuilding a table (sqlite-utils'
+    ``transform``) silently drops its triggers.
+    """
+    tables = set(db.table_names())
+    for name, needs, body in _TRIGGERS:
+        if needs <= tables:
+            _run(db, f"DROP TRIGGER IF EXISTS {name}", f"CREATE TRIGGER {name} {body}")
+
+
+_TRIGGERS: tuple[tuple[str, set[str], str], ...] = (
+    (
+        "nodes_are_immutable",
+        {"nodes"},
+        "BEFORE UPDATE ON nodes BEGIN SELECT RAISE(ABORT, 'nodes are immutable'); END",
+    ),
+    (
+        "nodes_search_add",
+        {"nodes", "nodes_search"},
+        "AFTER INSERT ON nodes BEGIN"
+        " INSERT INTO nodes_search(rowid, text) VALUES (new.seq, new.text); END",
+    ),
+    (
+        "nodes_search_remove",
+        {"nodes", "nodes_search"},
+        "AFTER DELETE ON nodes BEGIN INSERT INTO nodes_search(nodes_search, rowid, text)"
+        " VALUES ('delete', old.seq, old.text); END",
+    ),
+    (
+        "sessions_search_add",
+        {"sessions", "sessions_search"},
+        "AFTER INSERT ON sessions BEGIN INSERT INTO sessions_search(rowid, title, objective)"
+        " VALUES (new.seq, new.title, new.objective); END",
+    ),
+    (
+        "sessions_search_remove",
+        {"sessions", "sessions_search"},
+        "AFTER DELETE ON sessions BEGIN"
+        " INSERT INTO sessions_search(sessions_search, rowid, title, objective)"
+        " VALUES ('delete', old.seq, old.title, old.objective); END",
+    ),
+    (
+        "sessions_search_change",
+        {"sessions", "sessions_search"},
+        "AFTER UPDATE OF title, objective ON sessions BEGIN"
+        " INSERT INTO sessions_search(sessions_search, rowid, title, objective)"
+        " VALUES ('delete', old.seq, old.title, old.objective);"
+        " INSERT INTO sessions_search(rowid, title, objective)"
+        " VALUES (new.seq, new.title, new.objective); END",
+    ),
+)
+
+
+def _run(db: Database, *statements: str) -> None:
+    for statement in statements:
+        db.conn.execute(statement)

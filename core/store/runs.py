@@ -1,0 +1,250 @@
+"""The ledger: one row a model call, with what was sent kept exactly and once.
+
+Each wire message is stored under a hash of itself and of the message before it, as git does
+with commits: a run keeps the hash of its last message, and with it the whole list.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from core.errors import NotFound
+from core.store.database import Database
+from core.store.nodes import storable, whole
+from core.types import (
+    CONFIG,
+    PARTS,
+    Config,
+    Failure,
+    FinishReason,
+    Json,
+    Override,
+    Parts,
+    Request,
+    Run,
+    Usage,
+    now,
+)
+
+_SELECT = (
+    "SELECT runs.*, configs.body AS config_json FROM runs"
+    " JOIN configs ON configs.hash = runs.config_hash"
+)
+
+
+_UNKNOWN = Usage()
+
+
+class Runs:
+    """Runs from their start to their end."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def start(
+        self,
+        run: Run,
+        *,
+        request: Request,
+        overrides: Sequence[Override] = (),
+        objective: str = "",
+    ) -> None:
+        """Write the run and what is about to be sent."""
+        config = CONFIG.dump_json(run.config).decode()
+        envelope = json.dumps(request.envelope, ensure_ascii=False, sort_keys=True)
+        with self._db.write() as db:
+            tail = self._chain(db, request.messages)
+            config_hash = _keep(db, "configs", config)
+            envelope_hash = _keep(db, "envelopes", whole(envelope))
+            db.conn.execute(
+                "INSERT INTO runs (id, session_id, branch_id, context_tip_id, purpose, provider,"
+                " model, config_hash, overrides_json, objective, state, started_at, owner,"
+                " heartbeat_at, envelope_hash, wire_tail)"
+                " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                [
+                    run.id,
+                    run.session_id,
+                    run.branch_id,
+                    run.context_tip_id,
+                    run.purpose,
+                    run.config.provider,
+                    run.config.model,
+                    config_hash,
+                    json.dumps([[o.kind, o.target_id] for o in overrides]) if overrides else None,
+                    whole(objective),
+                    run.state,
+                    run.started_at,
+                    run.owner,
+                    run.started_at,
+                    envelope_hash,
+                    tail,
+                ],
+            )
+
+    def save_partial(self, run_id: str, parts: Parts, owner: str) -> bool:
+        """Keep what has arrived so far; False when the run is not this owner's any more."""
+        with self._db.write(durable=False) as db:
+            cursor = db.conn.execute(
+                "UPDATE runs SET partial = ?, heartbeat_at = ?"
+                " WHERE id = ? AND state = 'running' AND owner = ?",
+                [PARTS.dump_json(tuple(storable(parts))).decode(), now(), run_id, owner],
+            )
+        return cursor.rowcount == 1
+
+    def end(
+        self,
+        run_id: str,
+        *,
+        finish_reason: FinishReason,
+        node_id: str | None,
+        usage: Usage = _UNKNOWN,
+        resolved_model: str | None = None,
+        cost_nanodollars: int | None = None,
+        first_token_ms: int | None = None,
+        duration_ms: int | None = None,
+        failure: Failure | None = None,
+    ) -> bool:
+        """End a run that has not ended. False, and nothing is written, if it already has."""
+        with self._db.write() as db:
+            cursor = db.conn.execute(
+                "UPDATE runs SET state = 'ended', finish_reason = ?, node_id = ?, partial = NULL,"
+                " input_tokens = ?, output_tokens = ?, cached_tokens = ?, cache_write_tokens = ?,"
+                " reasoning_tokens = ?, resolved_model = ?, cost_nanodollars = ?,"
+                " first_token_ms = ?, duration_ms = ?, error_kind = ?, error_json = ?,"
+                " heartbeat_at = NULL WHERE id = ? AND state != 'ended'",
+                [
+                    finish_reason,
+                    node_id,
+                    usage.input_tokens,
+                    usage.output_tokens,
+                    usage.cached_tokens,
+                    usage.cache_write_tokens,
+                    usage.reasoning_tokens,
+                    resolved_model,
+                    cost_nanodollars,
+                    first_token_ms,
+                    duration_ms,
+                    failure.kind if failure else None,
+                    json.dumps(_failure_dict(failure)) if failure else None,
+                    run_id,
+                ],
+            )
+        return cursor.rowcount == 1
+
+    def get(self, run_id: str) -> Run:
+        """The run. Raises :class:`NotFound`."""
+        with self._db.read() as db:
+            for row in db.query(f"{_SELECT} WHERE runs.id = ?", [run_id]):
+                return _run(row)
+        raise NotFound("There is no such run.")
+
+    def not_ended(self, session_id: str | None = None) -> list[Run]:
+        """The runs that have not ended, of one session or of all."""
+        # The bare condition comes first so that the partial index serves it.
+        where = "runs.state != 'ended'" + (" AND runs.session_id = :session" if session_id else "")
+        with self._db.read() as db:
+            return [
+                _run(row) for row in db.query(f"{_SELECT} WHERE {where}", {"session": session_id})
+            ]
+
+    def of_nodes(self, node_ids: Iterable[str]) -> dict[str, Run]:
+        """Node id to the run that wrote it."""
+        with self._db.read() as db:
+            rows = db.query(
+                f"{_SELECT} WHERE runs.node_id IN (SELECT value FROM json_each(?))",
+                [json.dumps(list(node_ids))],
+            )
+            return {row["node_id"]: _run(row) for row in rows}
+
+    def last_from(self, context_tip_id: str, branch_id: str | None = None) -> Run | None:
+        """The latest run that answers this tip, on one branch or on any."""
+        where = "runs.context_tip_id = ?" + (" AND runs.branch_id = ?" if branch_id else "")
+        values = [context_tip_id, branch_id] if branch_id else [context_tip_id]
+        with self._db.read() as db:
+            rows = db.query(f"{_SELECT} WHERE {where} ORDER BY runs.id DESC LIMIT 1", values)
+            return next(map(_run, rows), None)
+
+    def sent(self, run_id: str) -> Request:
+        """Exactly what went over the wire for a run. Raises :class:`NotFound`."""
+        with self._db.read() as db:
+            row = db.conn.execute(
+                "SELECT wire_tail, envelopes.body FROM runs"
+                " JOIN envelopes ON envelopes.hash = runs.envelope_hash WHERE runs.id = ?",
+                [run_id],
+            ).fetchone()
+            if row is None:
+                raise NotFound("There is no such run.")
+            bodies = db.conn.execute(
+                "WITH RECURSIVE up(hash, depth) AS (SELECT ?, 0 UNION ALL"
+                " SELECT wire.parent_hash, depth + 1 FROM wire JOIN up ON wire.hash = up.hash"
+                " WHERE wire.parent_hash IS NOT NULL)"
+                " SELECT body FROM up JOIN wire USING (hash) ORDER BY depth DESC",
+                [row[0]],
+            ).fetchall()
+        return Request(
+            envelope=json.loads(row[1]), messages=tuple(json.loads(body) for (body,) in bodies)
+        )
+
+    def _chain(self, db: Any, messages: Sequence[Json]) -> bytes | None:
+        """Store the messages that are new; returns the hash of the last one.
+
+        Looks for the longest known prefix from the end, where it usually is: a turn adds two
+        messages, whatever the length of the conversation.
+        """
+        links: list[tuple[bytes, bytes | None, str]] = []
+        parent: bytes | None = None
+        for message in messages:
+            body = whole(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+            digest = blake2b((parent or b"") + body.encode(), digest_size=16).digest()
+            links.append((digest, parent, body))
+            parent = digest
+        new: list[tuple[bytes, bytes | None, str]] = []
+        for link in reversed(links):
+            if db.conn.execute("SELECT 1 FROM wire WHERE hash = ?", [link[0]]).fetchone():
+                break
+            new.append(link)
+        db.conn.executemany("INSERT INTO wire VALUES (?,?,?)", reversed(new))
+        return parent
+
+
+def _keep(db: Any, table: str, body: str) -> bytes:
+    digest = blake2b(body.encode(), digest_size=16).digest()
+    db.conn.execute(f"INSERT OR IGNORE INTO {table} VALUES (?,?)", [digest, body])
+    return digest
+
+
+def _failure_dict(failure: Failure) -> dict[str, Json]:
+    return {name: getattr(failure, name) for name in Failure.__slots__}
+
+
+def _run(row: Mapping[str, Any]) -> Run:
+    config: Config = CONFIG.validate_json(row["config_json"])
+    usage = Usage(**{name: row[name] for name in Usage.__slots__})
+    return Run(
+        config=config,
+        usage=usage,
+        partial=PARTS.validate_json(row["partial"]) if row["partial"] else (),
+        failure=Failure(**json.loads(row["error_json"])) if row["error_json"] else None,
+        wire_tail=row["wire_tail"].hex() if row["wire_tail"] else None,
+        **{
+            name: row[name]
+            for name in (
+                "id",
+                "session_id",
+                "branch_id",
+                "context_tip_id",
+                "node_id",
+                "purpose",
+                "state",
+                "finish_reason",
+                "resolved_model",
+                "cost_nanodollars",
+                "first_token_ms",
+                "duration_ms",
+                "owner",
+                "started_at",
+                "heartbeat_at",
+            )
+        },
+    )

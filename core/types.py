@@ -1,0 +1,442 @@
+"""The nouns of Turntree as frozen values: parts, nodes, branches, runs, configs, events.
+
+Pure values only: identity, storage and behaviour live elsewhere. Units, once and for all:
+ids are ULIDs (26 characters, sortable by time), times are UTC ISO 8601 text with
+milliseconds, money is integer nano-dollars, tokens are integers, and ``None`` always means
+"unknown", never zero.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import Field, TypeAdapter
+from ulid import ULID
+
+Json = Any
+Role = Literal["system", "user", "assistant", "tool"]
+Author = Literal["person", "model", "hand-edited", "import"]
+FinishReason = Literal[
+    "stop",
+    "length",
+    "tool_call",
+    "content_filter",
+    "refusal",
+    "stopped",
+    "interrupted",
+    "cut_off",
+    "error",
+]
+RunState = Literal["running", "waiting", "ended"]
+Purpose = Literal["reply", "continue", "recap", "judge", "title", "drift", "consolidate", "fuse"]
+OverrideKind = Literal["recap", "pin", "mute"]
+MarkKind = Literal["label", "star", "rating", "final", "note"]
+
+
+def new_id() -> str:
+    """A fresh ULID: 26 characters that sort by the time they were made."""
+    return str(ULID())
+
+
+def now() -> str:
+    """The present moment as UTC ISO 8601 text with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# --- parts of a message -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Words, exactly as typed or as the model wrote them."""
+
+    text: str
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """What a model showed of its reasoning; never sent back to another model."""
+
+    text: str
+    type: Literal["thinking"] = "thinking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A model's wish to call a tool. ``arguments`` is the JSON text as it arrived."""
+
+    id: str
+    name: str
+    arguments: str
+    type: Literal["tool_call"] = "tool_call"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool answered to the call with ``call_id``."""
+
+    call_id: str
+    name: str
+    text: str
+    is_error: bool = False
+    type: Literal["tool_result"] = "tool_result"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachmentRef:
+    """A file in the conversation; its bytes are stored once under ``sha256``."""
+
+    sha256: str
+    media_type: str
+    name: str
+    type: Literal["attachment"] = "attachment"
+
+
+Part = Annotated[
+    Text | Thinking | ToolCall | ToolResult | AttachmentRef, Field(discriminator="type")
+]
+Parts = tuple[Part, ...]
+PARTS: TypeAdapter[Parts] = TypeAdapter(Parts)
+"""The codec of parts: ``PARTS.dump_json`` and ``PARTS.validate_json``."""
+
+
+def text_of(parts: Parts) -> str:
+    """The readable words of some parts, joined; thinking and tools left out."""
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def well_formed(text: str) -> str:
+    """Text that UTF-8 can hold: surrogate halves joined where they meet, else replaced.
+
+    Models and hostile pastes produce half characters; one of them would fail a whole request.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+# --- the tree ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One message in a session's tree. Immutable; only the edge to the parent is stored.
+
+    ``sent_suffix`` is what was sent after a person's text without being part of it.
+    ``source_id`` names the node this one was edited or continued from. ``raw`` holds the
+    provider's own items with the hash of the prefix that produced them.
+    """
+
+    id: str
+    session_id: str
+    parent_id: str | None
+    role: Role
+    parts: Parts
+    author: Author
+    created_at: str
+    source_id: str | None = None
+    sent_suffix: str = ""
+    raw: Json = None
+
+    @property
+    def text(self) -> str:
+        """The readable words of the message."""
+        return text_of(self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A named, movable pointer to a tip node (``None`` while the session is empty)."""
+
+    id: str
+    session_id: str
+    name: str
+    tip_id: str | None
+    created_at: str
+    forked_from_node_id: str | None = None
+    status: str = ""
+    note: str = ""
+    binned_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything a person chooses for a run; one immutable value per run.
+
+    ``sampling`` holds only the knobs that were set: an absent knob is never sent.
+    """
+
+    provider: str
+    model: str
+    system: str = ""
+    sampling: Mapping[str, Json] = field(default_factory=dict)
+    policy: str = "full"
+
+
+CONFIG: TypeAdapter[Config] = TypeAdapter(Config)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A saved workspace: objective, tree, branches, and the config of its next run."""
+
+    id: str
+    title: str
+    config: Config
+    created_at: str
+    updated_at: str
+    objective: str = ""
+    done_when: str = ""
+    turn_budget: int | None = None
+    current_branch_id: str | None = None
+    archived_at: str | None = None
+    binned_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """What a branch changes about its context without touching a node."""
+
+    kind: OverrideKind
+    target_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recap:
+    """A text that stands in for the lineage up to and including ``covers_to``."""
+
+    id: str
+    session_id: str
+    covers_to: str
+    text: str
+    created_at: str
+    run_id: str | None = None
+    edited_from: str | None = None
+
+
+# --- runs ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one run. Input includes cached tokens, output includes reasoning."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a run failed, in words a person can act on. Never holds a key or a header."""
+
+    kind: str
+    message: str
+    hint: str = ""
+    status: int | None = None
+    request_id: str | None = None
+    retryable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One model call, from a context tip to an output node: a row of the ledger.
+
+    Durations are milliseconds. ``partial`` is what had arrived at the last save, and is
+    empty again once the answer is a node.
+    """
+
+    id: str
+    session_id: str
+    branch_id: str
+    context_tip_id: str | None
+    purpose: Purpose
+    config: Config
+    state: RunState
+    owner: str
+    started_at: str
+    node_id: str | None = None
+    resolved_model: str | None = None
+    finish_reason: FinishReason | None = None
+    partial: Parts = ()
+    usage: Usage = Usage()
+    cost_nanodollars: int | None = None
+    first_token_ms: int | None = None
+    duration_ms: int | None = None
+    failure: Failure | None = None
+    heartbeat_at: str | None = None
+    wire_tail: str | None = None
+
+
+# --- calling a model -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a context, before an adapter turns it into a provider's form."""
+
+    role: Role
+    parts: Parts
+    node_id: str | None = None
+    raw: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What the model is asked: portable, the same for every provider."""
+
+    model: str
+    messages: tuple[Message, ...]
+    system: str = ""
+    sampling: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A call in one provider's form, JSON values only: exactly what goes over the wire.
+
+    ``messages`` are kept apart from the ``envelope`` (all the rest) because each message is
+    stored once while every run keeps its own envelope. Holds no key and no header.
+    """
+
+    envelope: Mapping[str, Json]
+    messages: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a provider answers and with which key; never stored, logged or shown."""
+
+    base_url: str
+    api_key: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """More words of the answer, or of the thinking before it."""
+
+    text: str
+    kind: Literal["text", "thinking"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What the provider is doing before the first word; ``share`` is 0 to 1, if known."""
+
+    stage: str
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """The terminal event. A stream that ends without one was cut off."""
+
+    finish_reason: FinishReason
+    usage: Usage = Usage()
+    resolved_model: str | None = None
+    raw: Json = None
+
+
+Event = Delta | ToolCall | Progress | End
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """A sampling setting that a model takes. Unset by default, and then never sent."""
+
+    name: str
+    label: str
+    kind: Literal["number", "integer", "text", "list", "choice"]
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    choices: tuple[str, ...] = ()
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """What an adapter declares of a model; pages draw their controls from it.
+
+    ``window`` and ``output_limit`` are tokens. ``prefill`` says that a trailing assistant
+    message is continued by the provider itself.
+    """
+
+    id: str
+    label: str
+    window: int | None = None
+    output_limit: int | None = None
+    knobs: tuple[Knob, ...] = ()
+    thinking: bool = False
+    images: bool = False
+    tools: bool = False
+    prefill: bool = False
+    free: bool = False
+    note: str = ""
+
+
+class Stop:
+    """A person's wish to end a run: heard at once, from any thread.
+
+    Adapters register the closing of their HTTP stream with :meth:`on_set`; whatever a
+    closed stream raises afterwards is the runner's to ignore.
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._lock = threading.Lock()
+        self._callbacks: list[Callable[[], None]] = []
+
+    def set(self) -> None:
+        """Stop, and run every registered callback once."""
+        with self._lock:
+            self._event.set()
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
+
+    def is_set(self) -> bool:
+        """Whether the person has stopped the run."""
+        return self._event.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep at most ``seconds``; true as soon as the run is stopped."""
+        return self._event.wait(seconds)
+
+    def on_set(self, callback: Callable[[], None]) -> None:
+        """Run ``callback`` when stopped; at once if that has already happened."""
+        with self._lock:
+            if not self._event.is_set():
+                self._callbacks.append(callback)
+                return
+        callback()
+
+
+class Adapter(Protocol):
+    """One provider's protocol. A new file in ``core/providers`` with ``ADAPTER`` is found.
+
+    Errors raised by :meth:`stream` and :meth:`build` are Turntree's own (``core.errors``).
+    """
+
+    name: str
+    label: str
+
+    def hidden(self) -> bool:
+        """Whether pages leave this provider out of their lists."""
+        ...
+
+    def models(self) -> tuple[ModelInfo, ...]:
+        """The models known without asking anyone; free text is accepted besides."""
+        ...
+
+    def build(self, call: Call) -> Request:
+        """The call in this provider's form. Pure: same call, same bytes."""
+        ...
+
+    def stream(self, request: Request, endpoint: Endpoint | None, stop: Stop) -> Iterator[Event]:
+        """Send the request and yield events; the last one is an :class:`End`."""
+        ...

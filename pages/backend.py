@@ -1,0 +1,48 @@
+"""The one store and the one runner of this process, for the pages and the live routes.
+
+A module-level singleton on purpose: Streamlit's caches can be cleared from the page, and that
+would orphan every running answer.
+"""
+
+import os
+import secrets
+import threading
+from pathlib import Path
+
+from core import Runner, Store
+
+TOKEN = secrets.token_urlsafe(24)
+"""Proves to the live routes that a request comes from a page of this process."""
+
+_lock = threading.Lock()
+_runner: Runner | None = None
+
+
+def database_path() -> Path:
+    """Where the sessions live: ``TURNTREE_DB``, or ``sessions.db`` at the top of the folder."""
+    named = os.environ.get("TURNTREE_DB")
+    return Path(named).expanduser() if named else Path(__file__).parents[1] / "sessions.db"
+
+
+def runner() -> Runner:
+    """The runner; opens the database on first use. Raises a ``StoreError`` if it cannot."""
+    global _runner
+    with _lock:
+        if _runner is None:
+            _runner = Runner(Store.open(database_path()))
+        return _runner
+
+
+def store() -> Store:
+    """The store. Raises a ``StoreError`` if it cannot be opened."""
+    return runner().store
+
+
+def close() -> None:
+    """Stop every run, keep its words, close the database. The next use opens it again."""
+    global _runner
+    with _lock:
+        if _runner is not None:
+            _runner.close()
+            _runner.store.close()
+            _runner = None

@@ -1,0 +1,213 @@
+"""What the thread's and the tree's buttons do: plain functions from an act to a new place.
+
+An element sends one dictionary, ``{"action": "fork", "node": …}``. Nothing here knows of
+Streamlit; :func:`perform` is what tests call.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core import (
+    Config,
+    Queued,
+    Runner,
+    Text,
+    View,
+    edit,
+    fork,
+    prune,
+    prune_branch,
+    restore,
+    undo,
+)
+from core.errors import UserError
+from core.tree import previous_user_turn
+from core.types import Run, now
+
+Act = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Where to go after an act; ``insert`` is for the composer, ``said`` for the person.
+
+    A ``branch`` of None stays on the view's; ``node`` and ``run`` of None leave theirs.
+    """
+
+    branch: str | None = None
+    node: str | None = None
+    run: str | None = None
+    insert: str | None = None
+    said: str = ""
+    stay: bool = False
+
+
+_STAY = Result(stay=True)
+_UNDONE = {
+    "send": "Took back the last turn. It is still in the tree.",
+    "answer": "Back at the answer before.",
+    "edit": "Back at the version before the edit.",
+    "bin": "Restored from the bin.",
+    "restore": "Took back the restore.",
+}
+
+
+def perform(runner: Runner, view: View, act: Act) -> Result:
+    """Do what the person asked. Raises a ``TurntreeError`` that says why it cannot be done."""
+    action = _ACTIONS.get(str(act.get("action")))
+    if action is None:
+        raise UserError(f"The page does not know {act.get('action')!r}.", hint="Reload the page.")
+    result = action(runner, view, act)
+    if act["action"] not in _LOOKING:
+        runner.announce(view.session.id)
+    return result
+
+
+def _fork(runner: Runner, view: View, act: Act) -> Result:
+    branch = fork(runner.store, act["node"], from_branch=view.branch.id)
+    return Result(branch=branch.id, said=f"Forked as {branch.name!r}. Write what comes next.")
+
+
+def _edit(runner: Runner, view: View, act: Act) -> Result:
+    if act.get("send"):
+        run = runner.edit_and_send(view.branch.id, act["node"], act["text"])
+        return Result(branch=run.branch_id)
+    if not act["text"].strip():
+        raise UserError("A message cannot be empty.", hint="Bin it instead, or write something.")
+    node = runner.store.nodes.get(act["node"])
+    kept = tuple(part for part in node.parts if part.type not in ("text", "thinking"))
+    _, branch = edit(runner.store, view.branch.id, node.id, (Text(text=act["text"]), *kept))
+    return Result(branch=branch.id)
+
+
+def _regenerate(runner: Runner, view: View, act: Act) -> Result:
+    config: Config = view.session.config
+    if act.get("model"):
+        provider = act.get("provider") or config.provider
+        # Knobs set for one model may not exist on another: they are left unset.
+        same = (provider, act["model"]) == (config.provider, config.model)
+        sampling = config.sampling if same else {}
+        config = replace(config, provider=provider, model=act["model"], sampling=sampling)
+    return _watch(runner.regenerate(view.branch.id, act["node"], config=config))
+
+
+def _final(runner: Runner, view: View, act: Act) -> Result:
+    runner.store.nodes.mark(act["node"], "final", now() if act.get("on") else None)
+    return _STAY
+
+
+def _bin(runner: Runner, view: View, act: Act) -> Result:
+    below = runner.store.nodes.subtree(act["node"])
+    for live in runner.live_in(view.session.id):
+        if live.run.context_tip_id in below:
+            runner.stop(live.run.id)
+            live.done.wait(2)
+    prune(runner.store, act["node"])
+    session = runner.store.sessions.get(view.session.id)
+    return Result(branch=session.current_branch_id, said="Moved to the bin. Undo brings it back.")
+
+
+def _bin_branch(runner: Runner, view: View, act: Act) -> Result:
+    name = runner.store.branches.get(act["branch"]).name
+    prune_branch(runner.store, act["branch"])
+    session = runner.store.sessions.get(view.session.id)
+    stays = view.branch.id if act["branch"] != view.branch.id else session.current_branch_id
+    return Result(branch=stays, said=f"Branch {name!r} is in the bin. It can be restored there.")
+
+
+def _restore(runner: Runner, view: View, act: Act) -> Result:
+    names = restore(runner.store, act["bin"])
+    said = f"Restored {', '.join(map(repr, names))}." if names else "Restored."
+    return replace(_STAY, said=said)
+
+
+def _view(runner: Runner, view: View, act: Act) -> Result:
+    return Result(node=act["node"])
+
+
+def _branch(runner: Runner, view: View, act: Act) -> Result:
+    runner.store.sessions.change(view.session.id, current_branch_id=act["branch"])
+    return Result(branch=act["branch"])
+
+
+def _rename(runner: Runner, view: View, act: Act) -> Result:
+    name = " ".join(str(act["name"]).split())[:80]
+    if not name:
+        raise UserError("A branch needs a name.", hint="Write one, or press Esc.")
+    runner.store.branches.rename(act["branch"], name)
+    return _STAY
+
+
+def _undo(runner: Runner, view: View, act: Act) -> Result:
+    undone = undo(runner.store, act.get("branch") or view.branch.id)
+    if undone is None:
+        return replace(_STAY, said="There is nothing to undo on this branch.")
+    return Result(branch=view.branch.id, said=_UNDONE.get(undone, "Undone."))
+
+
+def _stop(runner: Runner, view: View, act: Act) -> Result:
+    runner.stop(act["run"])
+    return _STAY
+
+
+def _retry(runner: Runner, view: View, act: Act) -> Result:
+    return _watch(runner.retry(act["run"]))
+
+
+def _continue(runner: Runner, view: View, act: Act) -> Result:
+    return _watch(runner.go_on(view.branch.id, act["node"]))
+
+
+def _unqueue(runner: Runner, view: View, act: Act) -> Result:
+    return replace(_STAY, insert=runner.store.branches.take_queued(act["id"])["text"])
+
+
+def _send_queued(runner: Runner, view: View, act: Act) -> Result:
+    sent = runner.send_queued(act["id"])
+    return _STAY if isinstance(sent, Queued) else Result(branch=sent.branch_id)
+
+
+def _fork_offered(runner: Runner, view: View, act: Act) -> Result:
+    """Accept the offer made to a message that starts with "Fork:"."""
+    last = previous_user_turn(view.lineage)
+    words = runner.store.branches.waiting(act["id"])["text"].strip()
+    at = last.parent_id if last else view.tip_id
+    sent = runner.send_queued(act["id"], text=words[len("fork:") :].strip() or words, at=at)
+    return Result(branch=sent.branch_id)
+
+
+def _compose(runner: Runner, view: View, act: Act) -> Result:
+    return replace(_STAY, insert=act["text"])
+
+
+def _refresh(runner: Runner, view: View, act: Act) -> Result:
+    return _STAY
+
+
+def _watch(run: Run) -> Result:
+    return Result(branch=run.branch_id, run=run.id)
+
+
+_ACTIONS: dict[str, Callable[[Runner, View, Act], Result]] = {
+    "fork": _fork,
+    "edit": _edit,
+    "regenerate": _regenerate,
+    "final": _final,
+    "bin": _bin,
+    "bin_branch": _bin_branch,
+    "restore": _restore,
+    "view": _view,
+    "branch": _branch,
+    "rename": _rename,
+    "undo": _undo,
+    "stop": _stop,
+    "retry": _retry,
+    "continue": _continue,
+    "unqueue": _unqueue,
+    "send_queued": _send_queued,
+    "fork_offered": _fork_offered,
+    "compose": _compose,
+    "refresh": _refresh,
+}
+_LOOKING = {"view", "branch", "compose", "refresh", "stop"}

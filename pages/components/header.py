@@ -1,0 +1,121 @@
+"""The session's head: title, objective, turn counter, branch, and what can be taken away."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core import Node, Runner, Session, View
+from core.formats import markdown
+from core.tree import last_answer
+from pages.components import state
+from pages.components.state import Place
+
+
+def draw(runner: Runner, view: View, open_drawer: Callable[[], None]) -> None:
+    """Title and actions in one row, the goal and the counters beneath."""
+    session = view.session
+    with st.container(key="head", horizontal=True, vertical_alignment="center", gap="small"):
+        _title(runner, session)
+        _goal(runner, session)
+        _export(runner, view)
+        with st.container(key="drawer_button", width="content"):
+            if st.button("Tree", icon=":material/account_tree:", help="Tree and settings"):
+                open_drawer()
+    _facts(view)
+
+
+def counter(view: View) -> str:
+    """Where the conversation stands: "turn 3 of 4", "turn 3", or nothing yet."""
+    budget = view.session.turn_budget
+    if not view.turn:
+        return f"{budget} turns planned" if budget else ""
+    return f"turn {view.turn} of {budget}" if budget else f"turn {view.turn}"
+
+
+def _title(runner: Runner, session: Session) -> None:
+    key = f"title.{session.id}.{session.title}"
+
+    def rename() -> None:
+        title = " ".join(str(st.session_state[key]).split())
+        if title and title != session.title:
+            runner.store.sessions.change(session.id, title=title)
+            runner.announce(session.id)
+
+    with st.container(key="title"):
+        st.text_input(
+            "Title", value=session.title, key=key, on_change=rename, label_visibility="collapsed"
+        )
+
+
+def _goal(runner: Runner, session: Session) -> None:
+    with (
+        st.popover("Goal", icon=":material/flag:", help="Objective, definition of done, turns"),
+        st.form(f"goal.{session.id}", border=False),
+    ):
+        objective = st.text_area("Objective", session.objective, height=80)
+        done_when = st.text_area("Done when", session.done_when, height=80)
+        budget = st.number_input(
+            "Turns planned", min_value=1, max_value=999, value=session.turn_budget, step=1
+        )
+        st.caption("Objective and definition of done are sent with every message.")
+        if st.form_submit_button("Save", type="primary"):
+            runner.store.sessions.change(
+                session.id, objective=objective, done_when=done_when, turn_budget=budget
+            )
+            st.rerun()
+
+
+def _export(runner: Runner, view: View) -> None:
+    session, lineage = view.session, view.lineage
+    final = final_answer(runner, view)
+    with st.popover("Export", icon=":material/download:", help="Take the words with you"):
+        st.download_button(
+            "Final answer (Markdown)",
+            data=lambda: markdown.answer(final) if final else "",
+            file_name=markdown.file_name(session.title),
+            mime="text/markdown",
+            on_click="ignore",
+            disabled=final is None,
+            width="stretch",
+        )
+        st.download_button(
+            "This branch (Markdown)",
+            data=lambda: markdown.branch(
+                session, view.branch, lineage, runner.store.runs.of_nodes(n.id for n in lineage)
+            ),
+            file_name=markdown.file_name(session.title, "branch"),
+            mime="text/markdown",
+            on_click="ignore",
+            disabled=not lineage,
+            width="stretch",
+        )
+        st.divider()
+        if st.button("Move session to the bin", icon=":material/delete:", width="stretch"):
+            runner.store.sessions.bin(session.id)
+            runner.announce(session.id)
+            state.flash(f"{session.title!r} is in the bin. Restore it under All sessions.")
+            state.go(Place())
+            st.rerun()
+
+
+def final_answer(runner: Runner, view: View) -> Node | None:
+    """The answer marked final latest on this lineage; without a mark, the last answer."""
+    on_path = {node.id: node for node in view.lineage}
+    marked = [node for node in runner.store.nodes.finals(view.session.id) if node in on_path]
+    return on_path[marked[-1]] if marked else last_answer(view.lineage)
+
+
+def _facts(view: View) -> None:
+    session = view.session
+    with st.container(key="facts"):
+        facts = [counter(view), f"branch {view.branch.name}" if view.on_branch else "off branch"]
+        st.caption(" · ".join(filter(None, facts)))
+        if session.objective:
+            st.caption(f"**Objective** {_plain(session.objective)}")
+        if session.done_when:
+            st.caption(f"**Done when** {_plain(session.done_when)}")
+
+
+def _plain(text: str) -> str:
+    """A person's words with Markdown's characters taken literally."""
+    return "".join(f"\\{char}" if char in "\\`*_{}[]()#+-.!|<>~:$" else char for char in text)

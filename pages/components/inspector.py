@@ -1,0 +1,76 @@
+"""The right side: tree, branch notes, settings, bin. On a phone the same in a drawer."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core import Config, Runner, View
+from pages.components import config_panel, tree_panel
+from pages.components.acts import Act
+
+DRAWER_TREE = "turntree.tree.drawer"
+
+
+def draw(
+    runner: Runner, view: View, on_tree: Callable[[], None], handle: Callable[[Act], None]
+) -> None:
+    """Tree on top, because it is what people look for; the rest folded beneath."""
+    tree_panel.draw(runner, view, on_tree)
+    _panels(runner, view, handle, scope=view.session.id)
+
+
+@st.dialog("Tree and settings", position="right")
+def drawer(runner: Runner, view: View, on_tree: Callable[[], None]) -> None:
+    """The inspector for narrow screens."""
+    tree_panel.draw(runner, view, on_tree, key=DRAWER_TREE)
+    _settings_of(runner, view, scope=f"drawer.{view.session.id}")
+
+
+def settings(config: Config, choose: Callable[[Config], None], *, scope: str) -> None:
+    """The settings of the next run, with the embedded model's state where it is chosen."""
+    with st.container(key=f"settings.{scope}"):
+        config_panel.draw(config, choose, scope=scope)
+        if config.provider == "local":
+            config_panel.local_state()
+
+
+def _panels(runner: Runner, view: View, handle: Callable[[Act], None], *, scope: str) -> None:
+    with st.expander("Settings", icon=":material/tune:", expanded=True, type="compact"):
+        _settings_of(runner, view, scope=scope)
+    with st.expander("Branch note", icon=":material/notes:", type="compact"):
+        _note(runner, view)
+    if bins := runner.store.branches.bins(view.session.id):
+        with st.expander(f"Bin ({len(bins)})", icon=":material/delete:", type="compact"):
+            for pruned in bins[:20]:
+                _binned(pruned["id"], pruned["label"], handle)
+
+
+def _settings_of(runner: Runner, view: View, *, scope: str) -> None:
+    settings(
+        view.session.config,
+        lambda config: runner.store.sessions.choose(view.session.id, config),
+        scope=scope,
+    )
+
+
+def _note(runner: Runner, view: View) -> None:
+    key = f"note.{view.branch.id}"
+    st.text_area(
+        f"What {view.branch.name!r} is about",
+        value=view.branch.note,
+        key=key,
+        height=90,
+        placeholder="Why this branch, and how it went",
+        on_change=lambda: runner.store.branches.annotate(view.branch.id, st.session_state[key]),
+    )
+
+
+def _binned(bin_id: str, label: str, handle: Callable[[Act], None]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.text(label)
+        st.button(
+            "Restore",
+            key=f"restore.{bin_id}",
+            on_click=handle,
+            args=[{"action": "restore", "bin": bin_id}],
+        )

@@ -1,0 +1,129 @@
+"""Where a tab is, and the little it remembers: the only ``session_state`` keys of ours.
+
+The place lives in the address, so that a reload, a second tab or a shared link finds it again;
+a copy is kept because a click on a page's link drops the address's parameters.
+"""
+
+from dataclasses import asdict, dataclass, field, replace
+
+import streamlit as st
+
+from core import Config, TurntreeError
+
+_PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN = (
+    "turntree.place",
+    "turntree.flash",
+    "turntree.insert",
+    "turntree.new_config",
+    "turntree.leave",
+    "turntree.shown",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the tab looks at; without a session, the start page."""
+
+    session: str | None = None
+    branch: str | None = None
+    node: str | None = None
+    run: str | None = None
+
+
+def place() -> Place:
+    """The place that the address names, or the one the tab was at before a page link."""
+    named = {name: st.query_params.get(name) for name in Place.__slots__}
+    if named["session"]:
+        return Place(**named)
+    kept: Place | None = st.session_state.get(_PLACE)
+    return kept or Place()
+
+
+def go(to: Place) -> None:
+    """Go there, and write it into the address."""
+    st.session_state[_PLACE] = to
+    wanted = {name: value for name, value in asdict(to).items() if value}
+    if dict(st.query_params) != wanted:
+        st.query_params.from_dict(wanted)
+
+
+def open_place(to: Place) -> None:
+    """Go there, and to the playground from whatever page the tab is on."""
+    go(to)
+    st.session_state[_LEAVE] = True
+
+
+def leaving() -> bool:
+    """Whether the tab is about to open a place on the playground; true once."""
+    return bool(st.session_state.pop(_LEAVE, False))
+
+
+def shown(listing: str, first: int) -> int:
+    """How many rows of a listing are shown."""
+    return int(st.session_state.get(f"{_SHOWN}.{listing}", first))
+
+
+def show_more(listing: str, rows: int) -> None:
+    """Show so many rows of a listing from now on."""
+    st.session_state[f"{_SHOWN}.{listing}"] = rows
+
+
+def link() -> dict[str, str]:
+    """The place as parameters for a link to another page."""
+    return {name: value for name, value in asdict(place()).items() if value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flash:
+    """A message to be shown once, after the act that caused it."""
+
+    text: str
+    hint: str = ""
+    bad: bool = False
+
+
+def flash(text: str, *, hint: str = "", bad: bool = False) -> None:
+    """Show a message on the next run of the script."""
+    st.session_state.setdefault(_FLASH, []).append(Flash(text=text, hint=hint, bad=bad))
+
+
+def flash_error(error: TurntreeError) -> None:
+    """Show what went wrong and what can be done."""
+    flash(error.message, hint=error.hint, bad=True)
+
+
+def take_flashes() -> list[Flash]:
+    """The messages to show now."""
+    taken: list[Flash] = st.session_state.pop(_FLASH, [])
+    return taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insert:
+    """Words to put into the composer, once for each ``n``."""
+
+    text: str = ""
+    n: int = field(default=0)
+
+
+def insert(text: str) -> None:
+    """Put words into the composer, where the person may change them."""
+    before: Insert = st.session_state.get(_INSERT, Insert())
+    st.session_state[_INSERT] = replace(before, text=text, n=before.n + 1)
+
+
+def inserted() -> Insert:
+    """The words last put into the composer."""
+    found: Insert = st.session_state.get(_INSERT, Insert())
+    return found
+
+
+def new_config() -> Config | None:
+    """The config chosen on the start page, before there is a session to hold it."""
+    found: Config | None = st.session_state.get(_NEW_CONFIG)
+    return found
+
+
+def choose_new_config(config: Config) -> None:
+    """Keep the config for the next new session of this tab."""
+    st.session_state[_NEW_CONFIG] = config

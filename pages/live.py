@@ -1,0 +1,238 @@
+"""The routes beside the pages: immutable bodies, older pages, tree nodes, the live stream.
+
+One WebSocket a tab carries every running answer of its session. All routes ask for the token
+of this process and, where a browser names one, for an origin on this very server.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from core.errors import NotFound, TurntreeError
+from core.live import Live
+from core.runner import News
+from core.types import PARTS
+from core.view import show
+from pages import backend
+from pages.components.entry import entry_page, run_facts
+
+_TICK = 1 / 30  # seconds between two looks at running answers
+_IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable"}
+_FRESH = {"cache-control": "no-store"}
+_MOST_BODIES = 50
+_MOST_ENTRIES = 200
+
+
+def _allowed(connection: HTTPConnection, token: str | None) -> bool:
+    origin = connection.headers.get("origin")
+    same = origin is None or urlsplit(origin).netloc == connection.headers.get("host")
+    return same and token == backend.TOKEN
+
+
+def _guarded(
+    answer: Callable[[Request], Response],
+) -> Callable[[Request], Awaitable[Response]]:
+    async def route(request: Request) -> Response:
+        if not _allowed(request, request.headers.get("x-turntree-token")):
+            return JSONResponse({"error": "Open this from Turntree's own page."}, 403)
+        try:
+            return await run_in_threadpool(answer, request)
+        except NotFound as error:
+            return JSONResponse({"error": error.message}, 404, headers=_FRESH)
+        except TurntreeError as error:
+            return JSONResponse({"error": error.message}, 503, headers=_FRESH)
+
+    return route
+
+
+def _nodes(request: Request) -> Response:
+    ids = request.path_params["ids"].split(",")[:_MOST_BODIES]
+    nodes = [
+        {
+            "id": node.id,
+            "role": node.role,
+            "author": node.author,
+            "created_at": node.created_at,
+            "source_id": node.source_id,
+            "parts": PARTS.dump_python(node.parts, mode="json"),
+        }
+        for node in backend.store().nodes.many(ids)
+    ]
+    return JSONResponse({"nodes": nodes}, headers=_IMMUTABLE)
+
+
+def _lineage(request: Request) -> Response:
+    store = backend.store()
+    tip = store.nodes.get(request.path_params["tip"])
+    limit = min(int(request.query_params.get("limit", "60")), _MOST_ENTRIES)
+    view = show(store, tip.session_id, node_id=tip.id)
+    entries, more = entry_page(store, view, before=request.query_params.get("before"), limit=limit)
+    return JSONResponse({"entries": entries, "more": more}, headers=_FRESH)
+
+
+def _tree(request: Request) -> Response:
+    after = int(request.query_params.get("after", "0"))
+    rows = backend.store().nodes.outline(request.path_params["session"], after)
+    fields = ("id", "parent_id", "role", "author", "snippet", "model")
+    return JSONResponse(
+        {
+            "seq": rows[-1]["seq"] if rows else after,
+            "nodes": [[row[field] for field in fields] for row in rows],
+        },
+        headers=_FRESH,
+    )
+
+
+async def _live(socket: WebSocket) -> None:
+    if not _allowed(socket, socket.query_params.get("token")):
+        await socket.close(4403)
+        return
+    await socket.accept()
+    watcher = _Watcher(socket, socket.query_params.get("session", ""))
+    stop_listening = backend.runner().listen(watcher.hear)
+    hanging = asyncio.create_task(watcher.until_closed())
+    try:
+        await watcher.watch(hanging)
+    except (WebSocketDisconnect, RuntimeError):
+        pass  # the tab is gone; its run goes on
+    finally:
+        stop_listening()
+        hanging.cancel()
+
+
+class _Watcher:
+    """One tab's eye on its session: sends what is new, thirty times a second at most."""
+
+    def __init__(self, socket: WebSocket, session_id: str) -> None:
+        self._socket = socket
+        self._session = session_id
+        self._loop = asyncio.get_running_loop()
+        self._news: asyncio.Queue[News] = asyncio.Queue()
+        self._read: dict[str, _Reader] = {}
+
+    def hear(self, news: News) -> None:
+        """Take news from any thread."""
+        self._loop.call_soon_threadsafe(self._news.put_nowait, news)
+
+    async def until_closed(self) -> None:
+        """Wait for the tab to close the socket."""
+        while True:
+            await self._socket.receive_text()
+
+    async def watch(self, hanging: asyncio.Task[None]) -> None:
+        """Send the state, then every change, until the tab hangs up."""
+        lives = backend.runner().live_in(self._session)
+        self._read = {live.run.id: _Reader(live) for live in lives}
+        await self._send({"type": "hello", "runs": [r.whole() for r in self._read.values()]})
+        while not hanging.done():
+            try:
+                timeout = _TICK if self._read else 30.0
+                news = await asyncio.wait_for(self._news.get(), timeout)
+            except TimeoutError:
+                await self._send_deltas()
+                continue
+            await self._send_deltas()
+            await self._tell(news)
+
+    async def _tell(self, news: News) -> None:
+        mine = news.session_id == self._session
+        if mine and news.kind == "started" and news.run_id not in self._read:
+            live = backend.runner().live(news.run_id or "")
+            if live is not None:
+                reader = self._read[live.run.id] = _Reader(live)
+                await self._send({"type": "started", **reader.whole()})
+        elif mine and news.kind == "ended":
+            await self._send_deltas()
+            self._read.pop(news.run_id or "", None)
+            await self._send(
+                {
+                    "type": "ended",
+                    "run": news.run_id,
+                    "branch": news.branch_id,
+                    "node": news.node_id,
+                    "session": news.session_id,
+                }
+            )
+        else:
+            await self._send({"type": "changed", "session": news.session_id})
+
+    async def _send_deltas(self) -> None:
+        for reader in self._read.values():
+            for message in reader.new():
+                await self._send(message)
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        await self._socket.send_text(json.dumps(message))
+
+
+class _Reader:
+    """How far one tab has read one running answer."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._position = 0
+        self._lengths = {"text": 0, "thinking": 0}
+        self._stage: object = None
+
+    def whole(self) -> dict[str, Any]:
+        """The run with everything that has arrived; later calls of :meth:`new` go on from here."""
+        words = self._advance()
+        progress = self._live.progress
+        self._stage = progress
+        return run_facts(self._live.run) | {
+            "text": words["text"],
+            "thinking": words["thinking"],
+            "stage": progress.stage,
+            "share": progress.share,
+        }
+
+    def new(self) -> list[dict[str, Any]]:
+        """Messages for what has arrived since the last look."""
+        run_id, live = self._live.run.id, self._live
+        messages: list[dict[str, Any]] = []
+        stage: object = live.retry_at or live.progress
+        if stage is not self._stage and stage != self._stage:
+            self._stage = stage
+            messages.append({"run": run_id, **_stage_message(live)})
+        before = dict(self._lengths)
+        for kind, text in self._advance().items():
+            if text:
+                messages.append(
+                    {"type": "delta", "run": run_id, "kind": kind, "at": before[kind], "text": text}
+                )
+        return messages
+
+    def _advance(self) -> dict[str, str]:
+        deltas = self._live.deltas[self._position :]
+        self._position += len(deltas)
+        words = {
+            kind: "".join(delta.text for delta in deltas if delta.kind == kind)
+            for kind in self._lengths
+        }
+        for kind, text in words.items():
+            self._lengths[kind] += len(text.encode("utf-16-le", "surrogatepass")) // 2
+        return words
+
+
+def _stage_message(live: Live) -> dict[str, Any]:
+    if live.retry_at is not None:
+        seconds = max(0.0, live.retry_at - time.time())
+        return {"type": "retrying", "seconds": round(seconds, 1), "message": live.retry_why}
+    return {"type": "progress", "stage": live.progress.stage, "share": live.progress.share}
+
+
+routes = [
+    Route("/api/nodes/{ids}", _guarded(_nodes)),
+    Route("/api/lineage/{tip}", _guarded(_lineage)),
+    Route("/api/tree/{session}", _guarded(_tree)),
+    WebSocketRoute("/api/live", _live),
+]

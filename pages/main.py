@@ -1,0 +1,24 @@
+"""The script: page frame and navigation. Every page is a file beside this one."""
+
+import streamlit as st
+
+from core.errors import StoreError
+from pages import backend
+from pages.components import frame
+
+# Before anything can stop: otherwise Streamlit takes this folder for its old kind of pages.
+page = st.navigation(
+    [
+        st.Page("playground.py", title="Playground", url_path="playground", default=True),
+        st.Page("sessions.py", title="Sessions", url_path="sessions"),
+    ],
+    position="hidden",
+)
+st.set_page_config(page_title="Turntree", page_icon="🌳", layout="wide")
+frame.dress()
+try:
+    backend.runner()
+except StoreError as error:
+    frame.cannot_open(error)
+    st.stop()
+page.run()

@@ -1,0 +1,168 @@
+"""The playground: prompt, stream, refine, fork. Without a session, the start page."""
+
+import streamlit as st
+
+from core import Config, Queued, TurntreeError, View, show
+from core.errors import NotFound
+from core.examples import open_example
+from pages import backend
+from pages.components import (
+    acts,
+    composer,
+    config_panel,
+    frame,
+    header,
+    inspector,
+    sidebar,
+    start,
+    state,
+    thread,
+    tree_panel,
+)
+from pages.components.state import Place
+
+runner = backend.runner()
+
+
+def view_now() -> View | None:
+    """What the tab looks at; None on the start page or when the session is gone."""
+    here = state.place()
+    if here.session is None:
+        return None
+    try:
+        return show(
+            runner.store,
+            here.session,
+            branch_id=here.branch,
+            node_id=here.node,
+            run_id=here.run,
+        )
+    except NotFound as error:
+        state.flash_error(error)
+        state.go(Place())
+        return None
+
+
+def on_thread() -> None:
+    """Something was done in the thread."""
+    handle(thread.act())
+
+
+def on_tree() -> None:
+    """Something was done in the tree."""
+    handle(tree_panel.act())
+
+
+def on_drawer_tree() -> None:
+    """Something was done in the tree of the drawer."""
+    handle(tree_panel.act(inspector.DRAWER_TREE))
+
+
+def handle(act: acts.Act | None) -> None:
+    """Do it, and go where it leads."""
+    view = view_now()
+    if not act or view is None:
+        return
+    try:
+        result = acts.perform(runner, view, act)
+    except TurntreeError as error:
+        state.flash_error(error)
+        return
+    if result.said:
+        state.flash(result.said)
+    if result.insert is not None:
+        state.insert(result.insert)
+    if not result.stay:
+        state.go(
+            Place(
+                session=view.session.id,
+                branch=result.branch or view.branch.id,
+                node=result.node,
+                run=result.run,
+            )
+        )
+
+
+def send(words: str) -> None:
+    """Send what the person wrote; whatever fails, the words come back into the composer."""
+    try:
+        view = view_now() or _new_session()
+        if words.lstrip()[:5].lower() == "fork:" and any(n.role == "user" for n in view.lineage):
+            runner.store.branches.enqueue(view.branch.id, words, "offer")
+            return
+        sent = runner.send(view.branch.id, words, at=view.tip_id)
+        if not isinstance(sent, Queued):
+            _say_if_forked(view, sent.branch_id)
+            state.go(Place(session=view.session.id, branch=sent.branch_id))
+    except TurntreeError as error:
+        state.flash_error(error)
+        state.insert(words)
+
+
+def _say_if_forked(view: View, branch_id: str) -> None:
+    if branch_id != view.branch.id:
+        name = runner.store.branches.get(branch_id).name
+        state.flash(f"This went on from an earlier message, so it became the branch {name!r}.")
+
+
+def _new_session() -> View:
+    config = state.new_config() or config_panel.default_config(runner)
+    session = runner.store.sessions.create(config=config)
+    state.go(Place(session=session.id, branch=session.current_branch_id))
+    return show(runner.store, session.id)
+
+
+def on_example(name: str) -> None:
+    """Open a worked example as a session of the person's own."""
+    config = state.new_config() or config_panel.default_config(runner)
+    session = open_example(runner.store, name, config)
+    state.go(Place(session=session.id, branch=session.current_branch_id))
+
+
+def settle(view: View) -> None:
+    """Once the answer that the tab waited for is there, stand on its branch."""
+    here = state.place()
+    if here.run and view.run is None:
+        node = None if view.on_branch else view.tip_id
+        state.go(Place(session=view.session.id, branch=view.branch.id, node=node))
+    elif here.branch != view.branch.id:
+        state.go(Place(session=here.session, branch=view.branch.id, node=here.node, run=here.run))
+
+
+def draw_session(view: View) -> None:
+    """Conversation in the middle, tree and settings at the right."""
+    settle(view)
+    runner.store.sessions.seen(view.session.id)
+    middle, right = st.columns([3, 1.15], gap="large")
+    with middle, st.container(key="middle"):
+        header.draw(
+            runner, view, open_drawer=lambda: inspector.drawer(runner, view, on_drawer_tree)
+        )
+        frame.show_flashes()
+        thread.draw(runner, view, on_thread)
+        start.offers(runner, view, handle)
+    with right, st.container(key="inspector"):
+        inspector.draw(runner, view, on_tree, handle)
+    busy = thread.running_here(runner, view) is not None
+    composer.draw(view, send, busy=busy)
+
+
+def draw_start() -> None:
+    """The first screen: an input that works at once, and examples to open."""
+    middle, right = st.columns([3, 1.15], gap="large")
+    with middle, st.container(key="middle"):
+        frame.show_flashes()
+        start.draw(on_example)
+    with right, st.container(key="inspector"):
+        config: Config = state.new_config() or config_panel.default_config(runner)
+        inspector.settings(config, state.choose_new_config, scope="new")
+    composer.draw(None, send, busy=False)
+
+
+state.leaving()
+current = view_now()
+sidebar.draw(runner, current)
+if current is None:
+    draw_start()
+else:
+    draw_session(current)

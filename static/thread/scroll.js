@@ -1,0 +1,134 @@
+// Where the person is in the conversation, and staying there.
+//
+// Two promises: at the bottom the newest words stay in view; anywhere else nothing that
+// loads, streams or is swapped moves what is being read.
+
+const NEAR = 48; // px from the end that still count as "at the bottom"
+
+function scrollerOf(element) {
+  let node = element;
+  while (node) {
+    node = node.parentElement ?? node.getRootNode().host ?? null;
+    if (!node || node === document.body) break;
+    if (/(auto|scroll|overlay)/.test(getComputedStyle(node).overflowY)) return node;
+  }
+  return document.scrollingElement;
+}
+
+export class Scroll {
+  /** Whether the newest words are to be kept in view. */
+  stick = true;
+  #top = 0;
+  #until = 0; // growth is followed until then
+  #holds = 0; // only the newest hold may finish
+
+  constructor(root, { onmove }) {
+    this.root = root;
+    this.element = scrollerOf(root);
+    this.onmove = onmove;
+    const target = this.element === document.scrollingElement ? window : this.element;
+    this.#listen(target);
+    this.observer = new ResizeObserver(() => this.#grown());
+    this.observer.observe(root);
+  }
+
+  #listen(target) {
+    const onscroll = () => {
+      const top = this.element.scrollTop;
+      if (this.gap() <= NEAR) this.stick = true;
+      else if (top < this.#top - 1) this.stick = false; // only a move up lets go
+      this.#top = top;
+      this.onmove();
+    };
+    // the wheel says that somebody wants to leave before the position does
+    const onwheel = (event) => {
+      if (event.deltaY < 0 && this.element.scrollTop > 0) this.release();
+    };
+    target.addEventListener("scroll", onscroll, { passive: true });
+    target.addEventListener("wheel", onwheel, { passive: true });
+    this.destroy = () => {
+      target.removeEventListener("scroll", onscroll);
+      target.removeEventListener("wheel", onwheel);
+      this.observer.disconnect();
+    };
+  }
+
+  /** Pixels between the end of the view and the end of the conversation. */
+  gap() {
+    const { scrollHeight, scrollTop, clientHeight } = this.element;
+    return scrollHeight - scrollTop - clientHeight;
+  }
+
+  /** Go to the end and stay there while the page is still growing. */
+  toBottom() {
+    this.stick = true;
+    this.#holds += 1;
+    this.#until = performance.now() + 1500;
+    this.follow();
+  }
+
+  /** Stop following the end. */
+  release() {
+    this.stick = false;
+    this.#until = 0;
+  }
+
+  /** Keep the end in view, if that is where the person is. */
+  follow() {
+    if (!this.stick) return;
+    this.element.scrollTop = this.element.scrollHeight;
+    this.#top = this.element.scrollTop;
+  }
+
+  #grown() {
+    if (performance.now() < this.#until) this.follow();
+    this.onmove();
+  }
+
+  /** Change something and keep `element` exactly where it is on the screen. */
+  hold(element, change) {
+    const before = element.getBoundingClientRect().top;
+    const wasStuck = this.stick;
+    this.release();
+    const hold = ++this.#holds;
+    const result = change();
+    this.#restore(element, before);
+    // Off-screen turns get their true height only when drawn, one frame later.
+    requestAnimationFrame(() => {
+      if (hold !== this.#holds) return;
+      this.#restore(element, before);
+      this.stick = wasStuck && this.gap() <= NEAR;
+      this.onmove();
+    });
+    return result;
+  }
+
+  #restore(element, before) {
+    if (!element.isConnected) return;
+    const moved = element.getBoundingClientRect().top - before;
+    if (Math.abs(moved) >= 1) this.element.scrollTop += moved;
+    this.#top = this.element.scrollTop;
+  }
+
+  /** The first of `elements` (in order on the page) whose end is below the top of the view. */
+  firstVisible(elements) {
+    const edge = this.element === document.scrollingElement ? 0 : this.element.getBoundingClientRect().top;
+    let low = 0;
+    let high = elements.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (elements[middle].getBoundingClientRect().bottom > edge + 60) high = middle;
+      else low = middle + 1;
+    }
+    return elements[Math.min(low, elements.length - 1)];
+  }
+
+  /** Bring an element into view, if it is not there already. */
+  show(element) {
+    this.release();
+    const { top, bottom } = element.getBoundingClientRect();
+    if (top >= 60 && bottom <= window.innerHeight - 120) return;
+    const tall = bottom - top > window.innerHeight - 220;
+    element.scrollIntoView({ block: tall ? "start" : "center", behavior: "instant" });
+  }
+}

@@ -1,0 +1,468 @@
+// The conversation: keeps the turns on the page in step with what the page says is shown,
+// and the live answer in step with the connection.
+
+import { turnKey, tick, toClipboard } from "./actions.js";
+import { body, loadBodies, olderPage } from "./bodies.js";
+import { h, icon } from "./dom.js";
+import { extras } from "./extras.js";
+import { Lineage } from "./lineage.js";
+import { live } from "./live.js";
+import { Refresh } from "./refresh.js";
+import { Scroll } from "./scroll.js";
+import { watchSelection } from "./selection.js";
+import { LiveTurn } from "./stream.js";
+import { Turn } from "./turn.js";
+
+/** Purposes whose words belong into the conversation; titles and judges do not. */
+const ANSWERS = new Set(["reply", "continue", "consolidate", "fuse"]);
+/** After these acts the person wants to see what comes, not what they looked at. */
+const FORWARD = new Set(["edit", "regenerate", "retry", "continue", "send_queued"]);
+const BODY_PATIENCE = 1500; // ms a drawing waits for bodies; then they follow
+
+export class Thread {
+  data = null;
+  #component = null;
+  #lineage = new Lineage();
+  #turns = new Map();
+  #live = null; // the LiveTurn on the page
+  #seen = 0; // counts updates, so that only the newest is drawn
+  #acts = 0;
+  #lastAct = null;
+  #focused = null;
+  #loading = null;
+  #drawn = false;
+  #expect = null; // {turn}: where the focus goes after switching versions
+
+  constructor(parent) {
+    this.parent = parent;
+    this.sentinel = h("div", { class: "older", hidden: true }, h("span", { class: "muted", text: "Loading earlier turns\u2026" }));
+    this.list = h("div", { class: "turns", role: "feed", "aria-label": "Conversation" });
+    this.extras = h("div", { class: "extras" });
+    this.status = h("div", { class: "sr-only", role: "status" });
+    this.layer = h("div", { class: "layer" });
+    this.pill = h("button", { type: "button", class: "pill", hidden: true, onclick: () => this.scroll.toBottom() }, icon("latest"), "Jump to latest");
+    this.root = h("div", { class: "thread" }, this.sentinel, this.list, this.extras, h("div", { class: "pill-box" }, this.pill), this.status, this.layer);
+    parent.append(this.root);
+    this.scroll = new Scroll(this.root, { onmove: () => this.#drawPill() });
+    this.refresh = new Refresh({
+      needed: (message) => this.#behind(message),
+      insist: (message) => message.run !== undefined && message.run === this.#live?.run.run,
+      send: () => this.#send({ action: "refresh" }),
+    });
+    this.#wire();
+  }
+
+  destroy() {
+    for (const end of this.ends) end();
+    this.#live?.destroy();
+    this.scroll.destroy();
+    this.refresh.destroy();
+    this.root.remove();
+  }
+
+  #wire() {
+    const onkey = (event) => this.#key(event);
+    const onesc = (event) => this.#escape(event);
+    this.root.addEventListener("keydown", onkey);
+    this.root.addEventListener("focusin", (event) => this.#rove(event.target.closest("article")));
+    this.root.addEventListener("click", (event) => this.#copyCode(event));
+    document.addEventListener("keydown", onesc);
+    const older = new IntersectionObserver(
+      (entries) => entries.some((entry) => entry.isIntersecting) && this.#loadOlder(),
+      { root: this.scroll.element === document.scrollingElement ? document : this.scroll.element, rootMargin: "800px 0px" },
+    );
+    older.observe(this.sentinel);
+    this.bodiesWanted = new IntersectionObserver((entries) => this.#wantBodies(entries), { rootMargin: "1200px 0px" });
+    this.ends = [
+      live.listen((message) => this.#hear(message)),
+      () => document.removeEventListener("keydown", onesc),
+      () => older.disconnect(),
+      () => this.bodiesWanted.disconnect(),
+      watchSelection({
+        root: this.parent,
+        layer: this.layer,
+        act: (act) => this.act(act),
+        readonly: () => this.data?.readonly ?? true,
+      }),
+    ];
+  }
+
+  // --- to the page ---------------------------------------------------------------------
+
+  /** Something the person did. */
+  act(act) {
+    this.#lastAct = act.action;
+    this.refresh.acted();
+    if (act.action !== "compose" && act.action !== "stop") this.#lineage.stale = true;
+    this.#send(act);
+  }
+
+  #send(act) {
+    this.#acts += 1;
+    this.#component.setTriggerValue("act", { ...act, n: Date.now() * 1000 + (this.#acts % 1000) });
+  }
+
+  /** Say something to a screen reader. */
+  announce(words) {
+    this.status.textContent = "";
+    requestAnimationFrame(() => (this.status.textContent = words));
+  }
+
+  /** Show another version of a turn; the focus follows. */
+  see(turn, node) {
+    const key = turn.article.getRootNode().activeElement?.dataset.key;
+    this.#expect = { node, key };
+    this.act({ action: "view", node });
+  }
+
+  // --- from the page -------------------------------------------------------------------
+
+  /** New data from the page, or the same again. */
+  async update(component) {
+    this.#component = component;
+    const { data } = component;
+    const seen = ++this.#seen;
+    if (data.session_id !== this.data?.session_id) this.#reset();
+    this.data = data;
+    this.refresh.answered();
+    live.follow(data.session_id, data.token);
+    const missing = data.entries.map(({ id }) => id).filter((id) => !body(id));
+    if (missing.length) {
+      const patience = new Promise((done) => setTimeout(done, BODY_PATIENCE));
+      await Promise.race([loadBodies(missing, data.token).catch(() => null), patience]);
+    }
+    if (seen === this.#seen) this.#draw();
+  }
+
+  #reset() {
+    this.#live?.destroy();
+    this.#live?.article.remove();
+    this.#live = null;
+    for (const turn of this.#turns.values()) turn.article.remove();
+    this.#turns.clear();
+    this.#lineage = new Lineage();
+    this.#drawn = false;
+    this.#focused = null;
+  }
+
+  #draw() {
+    const { data } = this;
+    const first = !this.#drawn;
+    const step = this.#lineage.take(data);
+    this.#drawn = true;
+    const anchor = first ? null : this.#anchor(step);
+    const change = () => {
+      this.#drawTurns();
+      this.#drawLive();
+      this.extras.replaceChildren(...extras(this, data));
+    };
+    const forward = step.sent || (step.turned && FORWARD.has(this.#lastAct));
+    if (first || forward) change();
+    else if (this.scroll.stick && !step.turned) change();
+    else if (anchor) this.#holdAt(anchor, change);
+    else change();
+    if (first || forward) this.scroll.toBottom();
+    else this.scroll.follow();
+    if (step.turned || step.sent) this.#lastAct = null;
+    this.sentinel.hidden = !this.#lineage.more;
+    this.#refocus();
+    this.#drawPill();
+    if (data.focus !== this.#focused) this.#goTo(data.focus);
+    if (this.#lineage.stale && this.#lineage.older()) this.#renewOlder();
+  }
+
+  /** The turn whose place on the screen is kept: where versions part, or the first in view. */
+  #anchor({ turned, common }) {
+    const turns = this.#lineage.drawn.map((id) => this.#turns.get(id)).filter(Boolean);
+    if (!turns.length) return null;
+    const visible = this.scroll.firstVisible(turns.map((turn) => turn.article));
+    const index = turns.findIndex((turn) => turn.article === visible);
+    // Past the point of parting nothing will be left of what is in view.
+    const at = turned && index > common ? common : index;
+    return { index: at, article: turns[Math.min(at, turns.length - 1)].article };
+  }
+
+  #holdAt({ index, article }, change) {
+    const top = article.getBoundingClientRect().top;
+    this.scroll.hold(article, change);
+    if (article.isConnected) return;
+    const stand = this.#turns.get(this.#lineage.entries[Math.min(index, this.#lineage.entries.length - 1)]?.id);
+    if (!stand) return;
+    this.scroll.element.scrollTop += stand.article.getBoundingClientRect().top - top;
+  }
+
+  #drawTurns() {
+    const { entries } = this.#lineage;
+    const ids = new Set(entries.map(({ id }) => id));
+    for (const [id, turn] of this.#turns) {
+      if (ids.has(id)) continue;
+      turn.article.remove();
+      this.#turns.delete(id);
+    }
+    let previous = null;
+    entries.forEach((entry, index) => {
+      const turn = this.#turn(entry, index === entries.length - 1);
+      const next = previous ? previous.nextSibling : this.list.firstChild;
+      if (next !== turn.article) this.list.insertBefore(turn.article, next);
+      previous = turn.article;
+    });
+    this.#lineage.drawn = entries.map(({ id }) => id);
+    if (!this.list.querySelector('[tabindex="0"]')) this.#rove(previous);
+  }
+
+  #turn(entry, last) {
+    let turn = this.#turns.get(entry.id);
+    if (!turn) {
+      turn = new Turn(this, entry);
+      this.#turns.set(entry.id, turn);
+      if (!turn.drawn) this.bodiesWanted.observe(turn.article);
+      if (this.#live && this.#isNodeOf(this.#live.run, entry)) this.#swap(turn);
+    } else if (!turn.drawn && turn.body) turn.draw();
+    turn.update(entry, last);
+    return turn;
+  }
+
+  // --- the live answer -----------------------------------------------------------------
+
+  #hear(message) {
+    if (!this.data) return;
+    const run = live.runs.get(message.run);
+    if (this.#live && run?.run === this.#live.run.run) this.#live.update(run);
+    else if (message.type === "hello" || message.type === "started") this.#drawLive();
+    if (message.type === "changed") this.#lineage.stale = true;
+    if (message.type === "ended" && run) this.announce("The answer is complete");
+    if (["hello", "started", "ended", "changed"].includes(message.type)) this.refresh.ask(message);
+  }
+
+  #isNodeOf(run, entry) {
+    return entry.run?.id === run.run || (run.ended?.node && run.ended.node === entry.id);
+  }
+
+  /** The run whose words belong at the end of what is shown, or null. */
+  #current() {
+    const { data } = this;
+    const named = data.live && (live.runs.get(data.live.run) ?? { ...data.live, text: "", thinking: "", since: null });
+    const found =
+      named ??
+      [...live.runs.values()].findLast(
+        (run) =>
+          ANSWERS.has(run.purpose ?? "reply") &&
+          run.context_tip === data.tip &&
+          (!run.branch || !data.branch_id || run.branch === data.branch_id),
+      );
+    if (!found || data.trouble?.run === found.run) return null;
+    return this.#lineage.entries.some((entry) => this.#isNodeOf(found, entry)) ? null : found;
+  }
+
+  #drawLive() {
+    const run = this.#current();
+    if (this.#live && this.#live.run.run !== run?.run) {
+      // shown as a node, as trouble, or no longer part of this view
+      if (this.#live.run.ended) live.forget(this.#live.run.run);
+      this.#live.destroy();
+      this.#live.article.remove();
+      this.#live = null;
+    }
+    if (!run) return;
+    if (this.#live) this.#live.update(run);
+    else {
+      this.#live = new LiveTurn(this, run);
+      this.announce("Answering");
+    }
+    if (this.list.lastChild !== this.#live.article) this.list.append(this.#live.article);
+    this.scroll.follow();
+  }
+
+  /** Put the settled turn where the live one was, with the very same words. */
+  #swap(turn) {
+    const focused = this.#live.article.contains(this.parent.activeElement);
+    turn.adopt(this.#live.finish());
+    this.#live.article.replaceWith(turn.article);
+    live.forget(this.#live.run.run);
+    this.#live = null;
+    if (focused) this.#rove(turn.article, { focus: true });
+  }
+
+  /** Whether the page does not know yet what a message says. */
+  #behind(message) {
+    const { data } = this;
+    if (message.type === "started") {
+      return data.live?.run !== message.run && live.runs.has(message.run);
+    }
+    if (message.type === "hello") {
+      const ended = [...live.runs.values()].some((run) => run.ended && run.run === data.live?.run);
+      const begun = [...live.runs.values()].some((run) => !run.ended && run.context_tip === data.tip);
+      return ended || (begun && !data.live);
+    }
+    if (message.type === "ended") {
+      const settled = data.entries.some((entry) => entry.run?.id === message.run || entry.id === message.node);
+      return !settled && data.trouble?.run !== message.run;
+    }
+    return true;
+  }
+
+  /** The number of the last turn that is shown. */
+  lastTurnNumber() {
+    return this.#lineage.entries.at(-1)?.turn;
+  }
+
+  // --- older turns ---------------------------------------------------------------------
+
+  /** Load one page of older turns and put it above, without moving what is read. */
+  #loadOlder({ bodies = true } = {}) {
+    if (!this.#drawn || !this.#lineage.more) return null;
+    this.#loading ??= this.#fetchOlder(bodies)
+      .catch(() => this.announce("Earlier turns could not be loaded"))
+      .finally(() => (this.#loading = null));
+    return this.#loading;
+  }
+
+  async #fetchOlder(bodies) {
+    const lineage = this.#lineage;
+    const { tip, token } = this.data;
+    const before = lineage.entries[0]?.id;
+    if (!before || !tip) return;
+    const page = await olderPage(tip, before, token);
+    if (bodies) await loadBodies(page.entries.map(({ id }) => id), token).catch(() => null);
+    if (lineage !== this.#lineage || lineage.entries[0]?.id !== before) return;
+    const first = this.scroll.firstVisible([...this.list.children]);
+    this.scroll.hold(first, () => {
+      lineage.prepend(page);
+      this.#drawTurns();
+      this.sentinel.hidden = !lineage.more;
+    });
+    // Still in sight: the observer only tells about changes.
+    const near = this.sentinel.getBoundingClientRect().bottom > -800;
+    if (bodies && near && lineage.more) setTimeout(() => this.#loadOlder(), 50);
+  }
+
+  /** Ask again about turns above the window, whose marks an act may have changed. */
+  async #renewOlder() {
+    const lineage = this.#lineage;
+    const { tip, token } = this.data;
+    lineage.stale = false;
+    let before = this.data.entries[0]?.id;
+    let left = lineage.older();
+    while (left > 0 && before) {
+      const page = await olderPage(tip, before, token).catch(() => null);
+      if (!page?.entries.length || lineage !== this.#lineage || tip !== this.data.tip) return;
+      lineage.renew(page.entries);
+      for (const entry of page.entries) this.#turns.get(entry.id)?.update(entry, false);
+      before = page.entries[0].id;
+      left -= page.entries.length;
+    }
+  }
+
+  #wantBodies(entries) {
+    const near = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+    if (!near.length) return;
+    const turns = near.map((article) => this.#turns.get(article.dataset.nodeId)).filter(Boolean);
+    for (const article of near) this.bodiesWanted.unobserve(article);
+    const draw = () => {
+      const anchor = this.scroll.firstVisible([...this.list.children]);
+      this.scroll.hold(anchor, () => turns.forEach((turn) => turn.drawn || turn.draw()));
+    };
+    loadBodies(turns.map((turn) => turn.id), this.data.token).then(draw, () => {
+      // come back to them when they are next in view
+      setTimeout(() => turns.forEach((turn) => this.bodiesWanted.observe(turn.article)), 2000);
+    });
+  }
+
+  /** Go to a node that a link, a search or the tree points at, loading what lies between. */
+  async #goTo(node) {
+    this.#focused = node;
+    if (!node) return;
+    while (!this.#turns.has(node) && this.#lineage.more && this.#focused === node) {
+      const length = this.#lineage.entries.length;
+      await this.#loadOlder({ bodies: false });
+      if (this.#lineage.entries.length === length) return;
+    }
+    const turn = this.#turns.get(node);
+    if (!turn || this.#focused !== node) return;
+    const from = this.#lineage.entries.findIndex(({ id }) => id === node);
+    const near = this.#lineage.entries.slice(Math.max(0, from - 10), from + 10).map(({ id }) => id);
+    await loadBodies(near, this.data.token).catch(() => null);
+    for (const id of near) {
+      const one = this.#turns.get(id);
+      if (one && !one.drawn && one.body) one.draw();
+    }
+    this.scroll.show(turn.article);
+    turn.flash();
+    this.#rove(turn.article);
+  }
+
+  // --- focus, keys, the pill -----------------------------------------------------------
+
+  /** One turn at a time takes part in the Tab order: the one last used. */
+  #rove(article, { focus = false } = {}) {
+    if (!article || !this.list.contains(article)) return;
+    if (article !== this.current) {
+      this.#tabbable(this.current, -1);
+      this.#tabbable(article, 0);
+      this.current = article;
+    }
+    if (focus) article.focus({ preventScroll: true });
+  }
+
+  #tabbable(article, tabindex) {
+    if (!article) return;
+    article.tabIndex = tabindex;
+    for (const button of article.querySelectorAll(".foot button")) button.tabIndex = tabindex;
+  }
+
+  /** Focus the turn `step` places from one, or from the end. */
+  focusTurn(turn, step) {
+    const articles = [...this.list.children];
+    const article = articles[articles.indexOf(turn.article) + step];
+    if (!article) return;
+    this.#rove(article, { focus: true });
+    article.scrollIntoView({ block: "nearest" });
+  }
+
+  #refocus() {
+    const turn = this.#expect && this.#turns.get(this.#expect.node);
+    if (!turn) return;
+    const control = this.#expect.key && turn.links.querySelector(`[data-key="${this.#expect.key}"]:enabled`);
+    this.#expect = null;
+    this.#rove(turn.article);
+    (control || turn.article).focus({ preventScroll: true });
+  }
+
+  #key(event) {
+    const article = event.target.closest?.("article");
+    if (!article || event.defaultPrevented) return;
+    const turn = this.#turns.get(article.dataset.nodeId);
+    const used = turn
+      ? turnKey(event, turn)
+      : event.altKey && event.key === "ArrowUp" && (this.focusTurn({ article }, -1), true);
+    if (!used) return;
+    event.preventDefault();
+    event.stopPropagation(); // r and c mean other things to the page around us
+  }
+
+  /** Escape stops the answer, unless it has something nearer to close. */
+  #escape(event) {
+    if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !this.#live) return;
+    if (this.layer.querySelector(":popover-open") || document.querySelector('[role="dialog"]')) return;
+    const target = event.composedPath()[0];
+    if (target.closest?.("input, textarea, select, [contenteditable]") && target.value !== "") return;
+    event.preventDefault();
+    this.#live.stop();
+  }
+
+  #copyCode(event) {
+    const button = event.target.closest('[data-copy="code"]');
+    if (!button) return;
+    toClipboard(button.closest(".code").querySelector("pre").textContent);
+    tick(button, "copy");
+    this.announce("Copied");
+  }
+
+  #drawPill() {
+    const far = !this.scroll.stick && this.scroll.gap() > 240;
+    this.pill.hidden = !far;
+    if (!far) return;
+    const composer = document.querySelector('[data-testid="stBottom"]')?.offsetHeight ?? 0;
+    this.root.style.setProperty("--below", `${composer}px`);
+  }
+}
