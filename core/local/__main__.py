@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from tqdm import tqdm
 
 from core.errors import LocalModelError, TurntreeError
 from core.local import catalogue, weights
@@ -69,22 +68,16 @@ def _interruptible(stop: Stop) -> Iterator[None]:
 
 
 def _fetch_visibly(choice: Entry, stop: Stop) -> Entry:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-    )
     if not weights.is_present(choice):
         _say(f"{choice.label}: {choice.download / 1e6:.0f} MB, fetched once.")
-    with Progress(*columns, console=Console(), transient=True) as bar:
-        task = bar.add_task("Looking", total=None)
+    layout = "{desc}: {percentage:3.0f}% {bar} {elapsed}"
+    # Only on a terminal: a log has no use for a bar.
+    with tqdm(total=1.0, bar_format=layout, leave=False, disable=None) as bar:
 
         def told(share: float | None, words: str) -> None:
-            if share is None:
-                bar.update(task, description=words)
-            else:
-                bar.update(task, description=words, total=1.0, completed=share)
+            bar.set_description_str(words, refresh=False)
+            bar.n = bar.n if share is None else share
+            bar.refresh()
 
         return weights.fetch_best(choice, told, stop)
 

@@ -72,7 +72,7 @@ class Fetcher:
         )
 
     def _run(self, entry: Entry, stop: Stop) -> None:
-        def told(share: float | None, words: str) -> None:
+        def told(share: float | None, _words: str) -> None:
             self._now = Fetching(entry=entry, share=share)
 
         try:
@@ -80,7 +80,7 @@ class Fetcher:
             self._now = Fetching(entry=entry, done=True)
         except LocalModelError as error:
             self._now = Fetching(entry=entry, done=True, why=f"{error.message} {error.hint}")
-        except Exception as error:  # nobody would hear it in this thread
+        except Exception as error:  # noqa: BLE001 (nobody would hear it in this thread)
             self._now = Fetching(entry=entry, done=True, why=str(error) or type(error).__name__)
 
 

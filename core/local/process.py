@@ -58,8 +58,8 @@ class Engine:
                 return self._used(server)
             if server is not None and server.is_alive() and self._users > 0:
                 return None
-            old, delay = server, self._note_crash(server)
-            self._server = Server(weights, self._prepare)
+            delay = self._note_crash(server)
+            old, self._server = server, Server(weights, self._prepare)
             self._users, self._reading = 0, None
             leased = self._used(self._server)
         leased.start(delay, after=old)
@@ -156,9 +156,9 @@ class Engine:
         Raises :class:`LocalModelError` when there were too many within a minute.
         """
         present = time.monotonic()
-        if server is not None and server.is_lost():
+        if server is not None and server.is_lost() and not server.is_closed:
             self._crashes.append(present)
-            self._server = None
+            server.close()
         recent = [moment for moment in self._crashes if present - moment < CRASH_SECONDS]
         if len(recent) < CRASH_LIMIT:
             return BACKOFF_SECONDS * max(0, len(recent) - 1)

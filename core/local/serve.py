@@ -28,7 +28,7 @@ def main() -> None:
         server = _start(settings)
     except ImportError as error:
         _say(answer, {"error": str(error), "kind": "import"})
-    except Exception as error:  # whatever the runtime raises, the parent says it in words
+    except Exception as error:  # noqa: BLE001 (whatever the runtime raises, the parent says)
         _say(answer, {"error": str(error), "kind": "load"})
     else:
         _say(answer, {"url": server.listening_address})
@@ -42,7 +42,7 @@ def _start(settings: dict[str, Any]) -> Any:
     # Threads that wait by spinning collapse when another program keeps a core busy. It is
     # read when the OpenMP library loads, so before the import.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    import xllamacpp  # type: ignore[import-untyped]
+    import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = settings["path"]

@@ -63,7 +63,7 @@ class Server:
         self._prepare = prepare
         self._process: subprocess.Popen[str] | None = None
         self._words: IO[bytes] | None = None
-        self._closed = False
+        self._closed = self._lost = False
         self._lock = threading.Lock()
         self._settled = threading.Event()
 
@@ -93,6 +93,11 @@ class Server:
         """The child's process id, once there is one."""
         return self._process.pid if self._process else None
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether :meth:`close` has been called."""
+        return self._closed
+
     def is_starting(self) -> bool:
         """Whether it is not yet known how the start ends."""
         return not self._settled.is_set()
@@ -110,7 +115,7 @@ class Server:
         """
         process = self._process
         if self._closed or self.endpoint is None or process is None:
-            return False
+            return self._lost
         if process.poll() is None and within:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(within)
@@ -126,6 +131,7 @@ class Server:
     def close(self) -> None:
         """End the process; safe at any moment and more than once."""
         with self._lock:
+            self._lost = self.is_lost()
             self._closed = True
             process = self._process
         if process is None:
@@ -150,7 +156,7 @@ class Server:
         except LocalModelError as error:
             self.error = error
             self.close()
-        except Exception as error:  # nobody would hear it in this thread
+        except Exception as error:  # noqa: BLE001 (nobody would hear it in this thread)
             self.error = LocalModelError(f"The embedded model did not start: {error}.")
             self.close()
         finally:
@@ -245,7 +251,8 @@ def _spawn(words: IO[bytes]) -> subprocess.Popen[str]:
 
 def _exchange(process: subprocess.Popen[str], settings: dict[str, Any]) -> dict[str, str]:
     """Hand over the settings and read the answer; empty if the child says nothing."""
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
         process.stdin.write(json.dumps(settings) + "\n")
         process.stdin.flush()

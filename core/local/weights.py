@@ -136,7 +136,6 @@ def fetch_best(
     stop = stop or Stop()
     try:
         fetch(entry, told, stop, order)
-        return entry
     except LocalModelError:
         if entry is TINY or stop.is_set():
             raise
@@ -148,6 +147,7 @@ def fetch_best(
         else:
             return TINY
         raise
+    return entry
 
 
 def _from_somewhere(entry: Entry, told: Told, stop: Stop, order: tuple[Source, ...]) -> None:
@@ -191,7 +191,7 @@ def _settle(entry: Entry, file: Path, work: Path) -> None:
     """Move a checked file to its place in one step, and clear up after it."""
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())
-    os.replace(file, _path(entry))
+    file.replace(_path(entry))
     _write_note(entry)
     shutil.rmtree(work, ignore_errors=True)
 
@@ -260,4 +260,4 @@ def _write_note(entry: Entry) -> None:
     target = _note_path(entry)
     draft = target.with_name(f"{target.name}.{os.getpid()}")
     draft.write_text(json.dumps(_seen(entry)), encoding="utf-8")
-    os.replace(draft, target)
+    draft.replace(target)

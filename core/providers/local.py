@@ -105,7 +105,12 @@ class Local:
         request = self._chat.build(replace(call, sampling=sampling))
         return replace(request, envelope={**request.envelope, **EXTRAS})
 
-    def stream(self, request: Request, endpoint: Endpoint | None, stop: Stop) -> Iterator[Event]:
+    def stream(  # the endpoint is our own, so the given one is not used
+        self,
+        request: Request,
+        endpoint: Endpoint | None,  # noqa: ARG002
+        stop: Stop,
+    ) -> Iterator[Event]:
         """Have the process ready, then stream. A stopped stream just ends.
 
         Raises :class:`LocalModelError` if there are no weights or the process does not

@@ -6,6 +6,7 @@ const SEND = '[data-testid="stChatInputSubmitButton"]';
 const PREFIX = 'turntree.draft.';
 const SENT_WITHIN = 2000; // ms for the box to become empty after Enter
 const FOLLOWS_SEND = 30000; // ms in which a new branch is taken as the consequence of a send
+const UNSAVED = [null, '', 'new']; // the session before its first message is sent
 const HINT = [
   ['Enter', 'sends'],
   ['Shift+Enter', 'new line'],
@@ -80,7 +81,9 @@ function receive(companion, { session_id: session, branch_id: branch, recall, in
 
 /* Kept for the life of the tab, across pages: inserts already made, branches already shown. */
 function tab() {
-  return (window.__turntreeComposer ??= { inserted: null, filled: null, seen: new Set(), drafts: new Map() });
+  return (window.__turntreeComposer ??= {
+    inserted: null, filled: null, seen: new Set(), drafts: new Map(),
+  });
 }
 
 /* ---- the chat input ---- */
@@ -138,7 +141,8 @@ function applyInsert(companion) {
 
 function rememberCaret(companion) {
   const { box } = companion;
-  if (box && document.activeElement === box) companion.caret = [box.selectionStart, box.selectionEnd];
+  if (!box || document.activeElement !== box) return;
+  companion.caret = [box.selectionStart, box.selectionEnd];
 }
 
 /* A box the page takes away is still counted as focused: its successor gets the focus back. */
@@ -151,7 +155,7 @@ function lostFocus(companion) {
 
 function keyPressed(companion, event) {
   if (event.isComposing || event.defaultPrevented) return;
-  if (!isBox(event)) companion.lastSend = null; // a branch shown from here on was asked for elsewhere
+  if (!isBox(event)) companion.lastSend = null; // a switch from here on is asked for elsewhere
   const bare = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
   if (isBox(event)) {
     if (event.target !== companion.box) companion.box = event.target;
@@ -260,7 +264,7 @@ function switchDraft(companion, before, sessionBefore) {
   const draft = readDraft(key);
   const follows =
     lastSend?.key === before && Date.now() - lastSend.at < FOLLOWS_SEND && !tab().seen.has(key) &&
-    (!sessionBefore || sessionBefore === companion.session);
+    (sessionBefore === companion.session || UNSAVED.includes(sessionBefore));
   if (!box?.isConnected) return;
   if (follows && !draft && box.value) {
     removeDraft(before, box.value);
@@ -284,7 +288,8 @@ function otherTabWrote(companion, { key, oldValue, newValue }) {
 
 function readDraft(key) {
   const name = PREFIX + key;
-  return fetchStored('sessionStorage', name) ?? fetchStored('localStorage', name) ?? tab().drafts.get(name) ?? '';
+  const stored = fetchStored('sessionStorage', name) ?? fetchStored('localStorage', name);
+  return stored ?? tab().drafts.get(name) ?? '';
 }
 
 function writeDraft(key, text) {
@@ -300,7 +305,8 @@ function removeDraft(key, text) {
   const name = PREFIX + key;
   store('sessionStorage', name, null);
   tab().drafts.delete(name);
-  if (text === null || fetchStored('localStorage', name) === text) store('localStorage', name, null);
+  const mine = text === null || fetchStored('localStorage', name) === text;
+  if (mine) store('localStorage', name, null);
 }
 
 function fetchStored(area, name) {

@@ -22,15 +22,16 @@ _RECALLED = 50
 def draw(view: View | None, on_send: Callable[[str], None], *, busy: bool) -> None:
     """The input and its companion. ``on_send`` gets the words before the script runs."""
     shown = state.inserted()
-    _companion(
-        key="turntree.companion",
-        data={
-            "session_id": view.session.id if view else "new",
-            "branch_id": view.branch.id if view else "new",
-            "recall": recall(view) if view else [],
-            "insert": {"text": shown.text, "n": shown.n} if shown.n else None,
-        },
-    )
+    with st.bottom:
+        _companion(
+            key="turntree.companion",
+            data={
+                "session_id": view.session.id if view else "new",
+                "branch_id": view.branch.id if view else "new",
+                "recall": recall(view) if view else [],
+                "insert": {"text": shown.text, "n": shown.n} if shown.n else None,
+            },
+        )
 
     def submit() -> None:
         words = st.session_state[KEY]

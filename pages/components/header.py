@@ -1,6 +1,7 @@
 """The session's head: title, objective, turn counter, branch, and what can be taken away."""
 
 from collections.abc import Callable
+from html import escape
 
 import streamlit as st
 
@@ -14,14 +15,16 @@ from pages.components.state import Place
 def draw(runner: Runner, view: View, open_drawer: Callable[[], None]) -> None:
     """Title and actions in one row, the goal and the counters beneath."""
     session = view.session
-    with st.container(key="head", horizontal=True, vertical_alignment="center", gap="small"):
-        _title(runner, session)
-        _goal(runner, session)
-        _export(runner, view)
-        with st.container(key="drawer_button", width="content"):
-            if st.button("Tree", icon=":material/account_tree:", help="Tree and settings"):
-                open_drawer()
-    _facts(view)
+    with st.container(key="top"):
+        with st.container(key="head", horizontal=True, vertical_alignment="center", gap="small"):
+            _title(runner, session)
+            _goal(runner, session)
+            _export(runner, view)
+            with st.container(key="drawer_button", width="content"):
+                if st.button("Tree", icon=":material/account_tree:", help="Tree and settings"):
+                    open_drawer()
+        with st.container(key="facts"):
+            _facts(view)
 
 
 def counter(view: View) -> str:
@@ -107,15 +110,14 @@ def final_answer(runner: Runner, view: View) -> Node | None:
 
 def _facts(view: View) -> None:
     session = view.session
-    with st.container(key="facts"):
-        facts = [counter(view), f"branch {view.branch.name}" if view.on_branch else "off branch"]
-        st.caption(" · ".join(filter(None, facts)))
-        if session.objective:
-            st.caption(f"**Objective** {_plain(session.objective)}")
-        if session.done_when:
-            st.caption(f"**Done when** {_plain(session.done_when)}")
-
-
-def _plain(text: str) -> str:
-    """A person's words with Markdown's characters taken literally."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]()#+-.!|<>~:$" else char for char in text)
+    where = f"branch {view.branch.name}" if view.on_branch else "not on a branch"
+    lines = [("", " · ".join(filter(None, [counter(view), where])))]
+    lines += [("Objective", session.objective), ("Done when", session.done_when)]
+    st.html(
+        "".join(
+            f'<p title="{escape(text)}"><b>{name}</b> {escape(text)}</p>'
+            for name, text in lines
+            if text.strip()
+        ),
+        width="stretch",
+    )

@@ -4,7 +4,8 @@ The place lives in the address, so that a reload, a second tab or a shared link 
 a copy is kept because a click on a page's link drops the address's parameters.
 """
 
-from dataclasses import asdict, dataclass, field, replace
+import time
+from dataclasses import asdict, dataclass
 
 import streamlit as st
 
@@ -103,13 +104,13 @@ class Insert:
     """Words to put into the composer, once for each ``n``."""
 
     text: str = ""
-    n: int = field(default=0)
+    n: int = 0
 
 
 def insert(text: str) -> None:
     """Put words into the composer, where the person may change them."""
-    before: Insert = st.session_state.get(_INSERT, Insert())
-    st.session_state[_INSERT] = replace(before, text=text, n=before.n + 1)
+    # The time, because a counter would start anew with a reload and repeat itself.
+    st.session_state[_INSERT] = Insert(text=text, n=time.time_ns() // 1_000_000)
 
 
 def inserted() -> Insert:

@@ -3,7 +3,8 @@
 
 const MODULES = ['layout', 'feed', 'draw', 'menu', 'actions'];
 const HEADER = 34; // px
-const UNDO = 'M5.5 3.5L2.5 6.5l3 3M2.8 6.5h6.7a3.5 3.5 0 010 7H6.5';
+const UNDO = `<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+  <path d="M5.5 3.5L2.5 6.5l3 3M2.8 6.5h6.7a3.5 3.5 0 010 7H6.5"/></svg>`;
 const RENAME_WAIT = 3000; // ms a new name is shown before the page confirms it
 
 const trees = new WeakMap();
@@ -44,13 +45,15 @@ function makeTree(parent) {
   const title = make('span', 'title');
   const undo = make('button', 'undo', { type: 'button', 'aria-label': 'Undo last move' });
   undo.title = 'Undo last move of this branch';
-  undo.innerHTML = `<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="${UNDO}"/></svg>`;
+  undo.innerHTML = UNDO;
   const trouble = make('button', 'trouble', { type: 'button', hidden: '' });
-  const box = make('div', 'box', { role: 'tree', tabindex: '0', 'aria-label': 'Conversation tree' });
+  const named = { role: 'tree', tabindex: '0', 'aria-label': 'Conversation tree' };
+  const box = make('div', 'box', named);
   const canvas = make('div', 'canvas', { role: 'presentation' });
   const empty = make('p', 'empty', { hidden: '' });
   empty.textContent =
-    'Each message becomes a point on this line. Fork any of them to try another way: nothing is lost.';
+    'Each message becomes a point on this line. Fork any of them to try another way: ' +
+    'nothing is lost.';
   const status = make('div', 'status', { role: 'status' });
   header.append(title, trouble, undo);
   box.append(canvas);
@@ -104,7 +107,7 @@ function equip(tree, lib) {
   tree.edges = lib.makeEdges();
   tree.canvas.append(tree.edges);
   Object.assign(tree, {
-    idAt: (row) => (row >= 0 && tree.rows.node[row] >= 0 ? tree.nodes.ids[tree.rows.node[row]] : null),
+    idAt: (row) => tree.nodes.ids[tree.rows.node[row] ?? -1] ?? null,
     rowOf: (id) => tree.rows.rowOf[tree.nodes.index.get(id) ?? -1] ?? -1,
     activeRow: () => tree.rowOf(tree.activeId),
     pinnedRows: () => [tree.activeRow(), tree.renaming ? tree.rowOf(tree.renaming.node) : -1],
@@ -154,7 +157,9 @@ function groupByTip(branches) {
 /* A name typed here is shown until the page sends another one. */
 function settleNames(tree) {
   tree.branchNames = new Map(tree.data.branches.map(({ id, name }) => [id, name]));
-  for (const [id, { was }] of tree.names) if (tree.branchNames.get(id) !== was) tree.names.delete(id);
+  for (const [id, { was }] of tree.names) {
+    if (tree.branchNames.get(id) !== was) tree.names.delete(id);
+  }
 }
 
 function lay(tree) {
@@ -165,7 +170,7 @@ function lay(tree) {
   tree.rows = lib.layoutTree(tree.nodes, {
     tip: data.current.tip,
     binned: tree.binned,
-    keep: new Set([...tree.tips.keys(), ...tree.finals, ...tree.running, target, tree.renaming?.node]),
+    keep: new Set([...tree.tips.keys(), ...tree.finals, ...tree.running, target]),
     unfolded: tree.folds.get(data.session_id),
     folding: data.folding !== false,
   });
@@ -180,9 +185,8 @@ function lay(tree) {
   const { messages } = tree.rows;
   const count = (n, one, many) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
   tree.title.innerHTML = '<strong>Branches</strong> ';
-  tree.title.append(
-    `· ${count(messages, 'message', 'messages')}, ${count(data.branches.length, 'branch', 'branches')}`,
-  );
+  const branches = count(data.branches.length, 'branch', 'branches');
+  tree.title.append(`· ${count(messages, 'message', 'messages')}, ${branches}`);
   tree.empty.hidden = messages > 0;
   draw(tree);
   performance.clearMeasures('turntree:tree');
@@ -200,7 +204,8 @@ function draw(tree) {
 function findAnchor(tree) {
   const { rows, box, rowHeight } = tree;
   const active = tree.activeRow();
-  const seen = (row) => row * rowHeight >= box.scrollTop && (row + 1) * rowHeight <= box.scrollTop + box.clientHeight;
+  const bottom = box.scrollTop + box.clientHeight;
+  const seen = (row) => row * rowHeight >= box.scrollTop && (row + 1) * rowHeight <= bottom;
   let row = active >= 0 && seen(active) ? active : Math.ceil(box.scrollTop / rowHeight);
   while (row < rows.count && !tree.idAt(row)) row += 1;
   return row < rows.count ? { id: tree.idAt(row), offset: row * rowHeight - box.scrollTop } : null;

@@ -30,10 +30,21 @@ const md = new Marked({
       if (!match) return undefined;
       return { type: "html", raw: match[0], text: match[0], block: false };
     },
+    // A tag or comment that is never closed would turn all the rest of the answer into words
+    // without form; it ends at the next blank line instead.
+    html(src) {
+      const raw = this.rules.block.html.exec(src)?.[0];
+      if (!raw) return undefined;
+      const open = /^ {0,3}<(?:(script|pre|style|textarea)\b|!--)/i.exec(raw);
+      const closed = !open || raw.toLowerCase().includes(open[1] ? `</${open[1].toLowerCase()}` : "-->");
+      const blank = closed ? -1 : raw.search(/\n[ \t]*\n/);
+      const cut = blank < 0 ? raw : raw.slice(0, blank + 1);
+      return { type: "html", raw: cut, text: cut, block: true };
+    },
   },
   renderer: {
     html({ text, block }) {
-      return block ? `<div class="literal">${escapeHtml(text)}</div>` : escapeHtml(text);
+      return block ? `<div class="literal">${escapeHtml(text.trimEnd())}</div>` : escapeHtml(text);
     },
     image({ href, text, raw }) {
       if (INLINE_IMAGE.test(href)) return `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">`;

@@ -71,6 +71,7 @@ export class Scroll {
   release() {
     this.stick = false;
     this.#until = 0;
+    this.#holds += 1;
   }
 
   /** Keep the end in view, if that is where the person is. */
@@ -126,9 +127,16 @@ export class Scroll {
   /** Bring an element into view, if it is not there already. */
   show(element) {
     this.release();
-    const { top, bottom } = element.getBoundingClientRect();
-    if (top >= 60 && bottom <= window.innerHeight - 120) return;
-    const tall = bottom - top > window.innerHeight - 220;
-    element.scrollIntoView({ block: tall ? "start" : "center", behavior: "instant" });
+    const hold = this.#holds;
+    const go = (frames) => {
+      if (hold !== this.#holds || !element.isConnected) return;
+      const { top, bottom } = element.getBoundingClientRect();
+      if (top >= 60 && bottom <= window.innerHeight - 120) return;
+      const tall = bottom - top > window.innerHeight - 220;
+      element.scrollIntoView({ block: tall ? "start" : "center", behavior: "instant" });
+      // neighbours that were never drawn have their true height only now
+      if (frames > 0) requestAnimationFrame(() => go(frames - 1));
+    };
+    go(3);
   }
 }

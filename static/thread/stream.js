@@ -165,12 +165,21 @@ export class LiveTurn {
   #draw({ last }) {
     const { text, thinking } = this.run;
     if (thinking.length !== this.#thought.length) this.#drawThinking(thinking);
-    if (text.length !== this.#text.length || last) {
+    if (text !== this.#text || last) {
+      if (!text.startsWith(this.#text)) this.#restart();
       if (text.length > LONG) this.#drawHuge(text);
       else this.#growing.draw(visible(text), { last });
       this.#text = text;
       this.#drawFacts();
     }
+  }
+
+  /** After a lost connection the words may differ from those drawn: begin again. */
+  #restart() {
+    const growing = new Growing();
+    this.#growing.box.replaceWith(growing.box);
+    this.#growing = growing;
+    this.#text = "";
   }
 
   #drawThinking(thinking) {

@@ -186,7 +186,9 @@ export function rowName(shown) {
     shown.edited && 'edited by hand',
     shown.final && 'final',
     shown.running && 'being answered',
-    ...shown.branches.map(({ name, current }) => `tip of ${current ? 'the current branch' : 'branch'} ${name}`),
+    ...shown.branches.map(
+      ({ name, current }) => `tip of ${current ? 'the current branch' : 'branch'} ${name}`,
+    ),
   ].filter(Boolean);
   const model = shown.model ? ` (${shown.model})` : '';
   return `${who ?? shown.role}${model}: ${[shown.snippet, ...marks].join(', ')}`;
@@ -221,7 +223,10 @@ function chips(tree, { branches, renaming }) {
     const others = element('button', 'chip others', {
       type: 'button',
       tabindex: '-1',
-      'aria-label': ordered.length > 2 ? `${ordered.length - 1} more branches end here` : '1 more branch ends here',
+      'aria-label':
+        ordered.length > 2
+          ? `${ordered.length - 1} more branches end here`
+          : '1 more branch ends here',
       'aria-haspopup': 'menu',
       title: ordered.slice(1).map(({ name }) => name).join('\n'),
     });

@@ -15,7 +15,9 @@ export function sessionTree(sessionId, generation) {
 }
 
 function emptyTree(generation) {
-  return { generation, seq: 0, asked: 0, ids: [], index: new Map(), parent: [], nodes: [], loading: null };
+  return {
+    generation, seq: 0, asked: 0, ids: [], index: new Map(), parent: [], nodes: [], loading: null,
+  };
 }
 
 /** Add rows [id, parent_id, role, author, snippet, model]; known ids are skipped. */

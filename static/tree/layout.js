@@ -23,10 +23,11 @@ export function layoutTree(tree, view) {
   const path = markPath(tree, links, view.tip);
   const out = emptyRows(links, tree.parent.length);
   walk(tree, view, links, path, out);
-  return { ...out, messages: links.visible, onPath: path.on, tipRow: path.tip < 0 ? -1 : out.rowOf[path.tip] };
+  const tipRow = path.tip < 0 ? -1 : out.rowOf[path.tip];
+  return { ...out, messages: links.visible, onPath: path.on, tipRow };
 }
 
-/* First child, next sibling (oldest first), subtree size; index n is the parent of first messages. */
+/* First child, next sibling (oldest first), subtree size; index n stands above all. */
 function linkChildren({ ids, parent }, binned) {
   const n = parent.length;
   const hidden = new Uint8Array(n + 1);
@@ -179,7 +180,7 @@ function emit(out, node, lane, parentRow, position, siblings) {
   return row;
 }
 
-/** The straight lines and curves that touch rows from..to: [{lane, top, bottom}], [{row, from, to}]. */
+/** What touches rows from..to: lines [{lane, top, bottom}] and curves [{row, from, to}]. */
 export function edgesBetween(rows, from, to) {
   const lines = [];
   const curves = [];

@@ -14,6 +14,7 @@ from core.errors import (
     BadReply,
     BadRequest,
     ContextTooLong,
+    NoPermission,
     Overloaded,
     RateLimited,
     Unreachable,
@@ -219,6 +220,11 @@ def test_a_call_without_its_result_gets_a_stand_in() -> None:
     sent = wire(say("user", "q"), say("assistant", CALL), say("user", "never mind"))
     assert [message["role"] for message in sent] == ["user", "assistant", "tool", "user"]
     assert "not run" in sent[2]["content"]
+
+
+def test_a_call_at_the_very_end_gets_its_stand_in_too() -> None:
+    sent = wire(say("user", "q"), say("assistant", CALL))
+    assert [message["role"] for message in sent] == ["user", "assistant", "tool"]
 
 
 def test_a_result_without_its_call_becomes_words() -> None:
@@ -448,6 +454,16 @@ def test_a_wrong_key_shown_in_part_by_the_server_stays_hidden() -> None:
         run(ask("Hi", "m"), Endpoint(base_url=endpoint.base_url, api_key=wrong))
     assert "[key]" in str(caught.value)
     assert not any(piece in str(caught.value) for piece in (wrong[:8], wrong[-4:]))
+
+
+@pytest.mark.parametrize("secret", ["plain-words-as-a-key", "header-words-as-a-key"])
+def test_a_key_that_looks_like_words_is_hidden_too(secret: str) -> None:
+    key, header = "plain-words-as-a-key", "header-words-as-a-key"
+    server = fake.ChatCompletions(key=key)
+    server.play = fake.refusal(403, f"You may not, {secret}!")
+    with serving(server.app) as address, pytest.raises(NoPermission, match=r"not, \[key\]!"):
+        endpoint = Endpoint(base_url=f"{address}/v1", api_key=key, headers={"x-gate": header})
+        run(ask("Hi", "m"), endpoint)
 
 
 def test_one_client_is_kept_for_a_server_and_key() -> None:

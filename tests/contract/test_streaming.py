@@ -161,6 +161,7 @@ def test_trouble_becomes_our_error(case: Case, adapter: Adapter, trouble: Troubl
     assert type(caught.value) is ERRORS[trouble]
     assert caught.value.message
     assert caught.value.hint
+    assert len(stage.seen) == ("http" in case.can), "retries are the runner's to make"
     if isinstance(caught.value, ProviderError) and "http" in case.can:
         assert caught.value.provider == case.name
         assert caught.value.model == case.model

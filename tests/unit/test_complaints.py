@@ -35,6 +35,13 @@ def test_a_complaint_is_told_by_its_words_and_status(
     assert kind_of(Complaint(text=text, status=status)) is kind
 
 
+def test_a_code_is_believed_before_the_words() -> None:
+    complaint = Complaint(
+        text="too many tokens per minute", codes=frozenset({"rate_limit_exceeded"})
+    )
+    assert kind_of(complaint) is errors.RateLimited
+
+
 def test_a_setting_named_like_the_context_is_not_a_context_too_long() -> None:
     complaint = Complaint(text="Unknown: context_length", status=400, parameter="context_length")
     assert kind_of(complaint) is errors.BadRequest

@@ -1,5 +1,7 @@
 """The real pip and the real hub client, against a folder and a server on loopback."""
 
+import importlib.util
+import shutil
 import socket
 import threading
 import time
@@ -63,8 +65,8 @@ def test_pip_ends_at_once_when_stopped(stock: Shelf, work: Path) -> None:
 
 
 def test_without_pip_the_person_is_told_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(sources.shutil, "which", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(LocalModelError) as caught:
         sources._pip()
     assert "ensurepip" in caught.value.hint
@@ -105,7 +107,7 @@ def hub(files: dict[str, bytes], seen: list[str]) -> Iterator[str]:
             if body:
                 self.wfile.write(content[start:])
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *args: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)

@@ -207,9 +207,9 @@ def test_waiting_for_another_fetch_can_be_stopped(stock: Shelf) -> None:
     path.parent.mkdir(parents=True)
     stop = Stop()
     stop.set()
-    with FileLock(path.with_name(path.name + ".lock")):
-        with pytest.raises(LocalModelError, match="stopped"):
-            fetch(stock, stop=stop)
+    lock = FileLock(path.with_name(path.name + ".lock"))
+    with lock, pytest.raises(LocalModelError, match="stopped"):
+        fetch(stock, stop=stop)
 
 
 def test_too_little_space_is_said_before_anything_is_fetched(
@@ -257,23 +257,33 @@ def test_if_neither_can_be_had_the_first_error_says_how(
     assert caught.value.hint == weights.HOW_TO_GET
 
 
-def test_a_fetch_in_the_background_tells_how_far_it_is(stock: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fetch_in_the_background_tells_how_far_it_is(
+    stock: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(catalogue, "CATALOGUE", (stock.entry,))
     taken, go_on = threading.Event(), threading.Event()
-    stock.on_take = lambda name: (taken.set(), go_on.wait(5)) and None
+
+    def wait(name: str) -> None:
+        taken.set()
+        assert go_on.wait(5)
+
+    stock.on_take = wait
     fetcher = Fetcher((absent, stock.source))
     assert fetcher.start("default")
     assert taken.wait(5)
     assert not fetcher.start("default")
     status = fetcher.status()
-    assert status is not None and status.state == "fetching"
+    assert status is not None
+    assert status.state == "fetching"
     go_on.set()
     _until_done(fetcher)
     assert fetcher.status() is None
     assert weights.is_present(stock.entry)
 
 
-def test_a_failed_fetch_in_the_background_says_why(stock: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_fetch_in_the_background_says_why(
+    stock: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(catalogue, "CATALOGUE", (stock.entry,))
     fetcher = Fetcher((absent,))
     fetcher.start("made-up-default")
