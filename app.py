@@ -4,7 +4,7 @@ Start it with ``streamlit run app.py`` (``make run`` does).
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import streamlit as st
@@ -22,10 +22,8 @@ LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Open the database with the server, so that dead runs are swept before anyone looks."""
-    try:
+    with suppress(StoreError):  # the page says it, and tries again
         backend.runner()
-    except StoreError:
-        pass  # the page says it, and tries again
     yield
     backend.close()
 

@@ -64,7 +64,7 @@ _NO_MODEL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BAD_KEY = re.compile(
-    r"(api.?key|token).{0,30}(invalid|not valid|incorrect)|"
+    r"(api.?key|(access|auth|bearer)\S* token).{0,30}(invalid|not valid|incorrect)|"
     r"(invalid|incorrect).{0,20}api.?key",
     re.IGNORECASE,
 )
@@ -97,7 +97,7 @@ def error_for(
     """Our error for a complaint, with every trace of the ``secrets`` taken out."""
     secrets = tuple(secrets)
     kind = kind_of(complaint)
-    said = redacted(" ".join(complaint.text.split())[:500], secrets) or "it did not say why"
+    said = redacted(" ".join(complaint.text.split()), secrets)[:500] or "it did not say why"
     if kind is UnknownModel:
         return UnknownModel(f"The provider does not know the model {model!r}: {said}")
     answered = f"The provider answered {complaint.status}" if complaint.status else ""
@@ -120,7 +120,10 @@ def kind_of(complaint: Complaint) -> type[TurntreeError]:
     about_input = complaint.parameter in (None, "messages", "prompt", "input", "model")
     if status in (None, 400, 413, 422, 500) and about_input and _TOO_LONG.search(text):
         return ContextTooLong
-    if status in (400, 404, 422) and (complaint.parameter == "model" or _NO_MODEL.search(text)):
+    about_model = complaint.parameter == "model" or (
+        complaint.parameter is None and _NO_MODEL.search(text)
+    )
+    if status in (400, 404, 422) and about_model:
         return UnknownModel
     if by_code is not None:
         return by_code

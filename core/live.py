@@ -75,7 +75,7 @@ class Live:
             return self._outcome(self._with_retries(adapter, request))
         except TurntreeError as error:
             return self._outcome(None, error.failure())
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - an adapter's mistake must not lose the words
             _log.exception("an adapter failed in an unforeseen way")
             return self._outcome(
                 None,

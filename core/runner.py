@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from types import EllipsisType
+from typing import Self
 
 from core.branching import arrive, edit, new_node
 from core.context import call_for, continuation
 from core.errors import NotFound, TurntreeError, UserError
+from core.keeper import Keeper
 from core.live import Live, Outcome
 from core.owner import is_dead, this_process
 from core.providers import adapter, model_info
@@ -37,8 +39,6 @@ from core.types import (
 )
 
 _WORKERS = 16
-_SAVE_SECONDS = 0.25
-_SWEEP_SECONDS = 3.0
 _log = logging.getLogger("turntree")
 
 
@@ -71,11 +71,15 @@ class Runner:
         self._lock = threading.Lock()
         self._listeners: list[Callable[[News], None]] = []
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="turntree-run")
-        self._wake = threading.Event()
         self._closed = False
         self.sweep()
-        self._keeper = threading.Thread(target=self._keep, name="turntree-keeper", daemon=True)
-        self._keeper.start()
+        self._keeper = Keeper(store, self._lives, self.sweep)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # --- what people ask for ---
 
@@ -162,8 +166,7 @@ class Runner:
 
     def live_in(self, session_id: str) -> list[Live]:
         """The session's runs that stream now."""
-        with self._lock:
-            return [live for live in self._live.values() if live.run.session_id == session_id]
+        return [live for live in self._lives() if live.run.session_id == session_id]
 
     def answering(self, branch_id: str, tip_id: str | None) -> Run | None:
         """The run, of any process, that is about to answer this tip for this branch."""
@@ -214,14 +217,12 @@ class Runner:
     def close(self) -> None:
         """Stop every run, keep what has arrived, and end the threads."""
         self._closed = True
-        with self._lock:
-            lives = list(self._live.values())
+        lives = self._lives()
         for live in lives:
             live.stop.set()
         for live in lives:
             live.done.wait(5)
-        self._wake.set()
-        self._keeper.join(5)
+        self._keeper.close()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     # --- inside ---
@@ -331,11 +332,15 @@ class Runner:
         if failure is not None:
             self.store.runs.end(run.id, finish_reason="error", node_id=None, failure=failure)
 
+    def _lives(self) -> list[Live]:
+        with self._lock:
+            return list(self._live.values())
+
     def _register(self, live: Live) -> Live:
         # Before the run is written, so that no sweep takes it for an orphan.
         with self._lock:
             self._live[live.run.id] = live
-        self._wake.set()
+        self._keeper.wake()
         return live
 
     def _forget(self, live: Live) -> None:
@@ -349,7 +354,7 @@ class Runner:
             self._settle(live.run, live.parts(), outcome)
             self._forget(live)
             self._send_next(live.run, outcome)
-        except Exception:
+        except Exception:  # noqa: BLE001 - nobody would hear it in this thread
             # The store failed: the words stay in the saved partial and are swept up later.
             _log.exception("a run could not be written down")
         finally:
@@ -377,31 +382,6 @@ class Runner:
                 if waiting["state"] == "waiting":
                     self.send_queued(waiting["id"])
                     return
-
-    def _keep(self) -> None:
-        """Save what has arrived, a few times a second; sweep every few seconds."""
-        idle = 0.0
-        while not self._closed:
-            with self._lock:
-                lives = list(self._live.values())
-            self._wake.wait(_SAVE_SECONDS if lives else _SWEEP_SECONDS)
-            self._wake.clear()
-            idle += _SAVE_SECONDS if lives else _SWEEP_SECONDS
-            try:
-                for live in lives:
-                    self._save(live)
-                if idle >= _SWEEP_SECONDS:
-                    idle = 0.0
-                    self.sweep()
-            except Exception:
-                _log.exception("a running answer could not be saved; trying again")
-
-    def _save(self, live: Live) -> None:
-        if not live.done.is_set() and live.unsaved():
-            position = len(live.deltas)
-            if not self.store.runs.save_partial(live.run.id, live.parts(), self.owner):
-                live.stop.set()
-            live.saved = position
 
 
 def _cost(run: Run) -> int | None:

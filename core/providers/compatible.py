@@ -70,7 +70,7 @@ class Compatible:
                     if stop.is_set():
                         return
                     yield from answer.take(chunk)
-        except Exception as exc:
+        except Exception as exc:  # noqa: BLE001 - whatever it is, a person gets words for it
             if stop.is_set():
                 return
             error = translate(exc, request.envelope, endpoint, self.name)

@@ -289,7 +289,7 @@ def _context(given: dict[str, Any], _text: str, request: Request) -> None:
 def _reason(text: str) -> FinishReason:
     if text not in get_args(FinishReason):
         raise ValueError(text)
-    return cast(FinishReason, text)
+    return cast("FinishReason", text)
 
 
 _DIRECTIVES: dict[str, Reader] = {

@@ -108,7 +108,7 @@ class Local:
     def stream(  # the endpoint is our own, so the given one is not used
         self,
         request: Request,
-        endpoint: Endpoint | None,  # noqa: ARG002
+        endpoint: Endpoint | None,
         stop: Stop,
     ) -> Iterator[Event]:
         """Have the process ready, then stream. A stopped stream just ends.

@@ -80,7 +80,7 @@ class Branches:
             return [Branch(**row) for row in rows]
 
     def move(
-        self, branch_id: str, to: str | None, *, why: str, expected: str | None | Literal[0] = 0
+        self, branch_id: str, to: str | None, *, why: str, expected: str | Literal[0] | None = 0
     ) -> bool:
         """Move the tip. With ``expected``, only if the tip is still there: else False."""
         with self._db.write() as db:
@@ -94,7 +94,8 @@ class Branches:
                 db.conn.execute("UPDATE branch_moves SET to_tip = ? WHERE id = ?", [to, last["id"]])
                 return True
             db.conn.execute(
-                "INSERT INTO branch_moves (branch_id, from_tip, to_tip, why, at) VALUES (?,?,?,?,?)",
+                "INSERT INTO branch_moves (branch_id, from_tip, to_tip, why, at)"
+                " VALUES (?,?,?,?,?)",
                 [branch_id, from_tip, to, why, now()],
             )
             return True

@@ -22,7 +22,7 @@ _BUSY_SECONDS = 5.0
 
 
 class Database:
-    """The open file. Raises a :class:`StoreError` when it cannot be used; see :func:`open_database`."""
+    """The open file. Its errors are :class:`core.errors.StoreError`; see :func:`open_database`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -18,9 +18,42 @@ export function compare(before, after) {
   );
 }
 
+/**
+ * Neighbouring changes that only blanks keep apart, put together: one phrase struck out and
+ * one written read better than every other word.
+ */
+export function joined(pieces) {
+  const result = [];
+  let removed = "";
+  let added = "";
+  const flush = () => {
+    if (removed) result.push({ value: removed, removed: true });
+    if (added) result.push({ value: added, added: true });
+    removed = "";
+    added = "";
+  };
+  pieces.forEach((piece, index) => {
+    if (piece.removed) removed += piece.value;
+    else if (piece.added) added += piece.value;
+    else {
+      const next = pieces[index + 1];
+      const bridge = /^[^\S\n]+$/.test(piece.value) && (removed || added) && (next?.removed || next?.added);
+      if (bridge) {
+        removed += piece.value;
+        added += piece.value;
+      } else {
+        flush();
+        result.push({ value: piece.value });
+      }
+    }
+  });
+  flush();
+  return result;
+}
+
 /** The differences as an element; `before` and `after` are the exact texts. */
 export function changes(before, after) {
-  const pieces = compare(visible(before), visible(after));
+  const pieces = joined(compare(visible(before), visible(after)));
   const total = (kind) =>
     pieces.filter((piece) => piece[kind]).reduce((sum, piece) => sum + wordCount(piece.value), 0);
   const same = pieces.every((piece) => !piece.added && !piece.removed);

@@ -15,6 +15,25 @@ function scrollerOf(element) {
   return document.scrollingElement;
 }
 
+/**
+ * Be the only script that scrolls `element`. Where the page has a chat input, Streamlit pulls
+ * its main area to the end whenever it grows, even while somebody scrolls up through a
+ * growing answer. Writes to the property are ignored; `write` of the returned object works,
+ * and so does every scroll by hand, by key or into view.
+ */
+function take(element) {
+  const native = Object.getOwnPropertyDescriptor(Element.prototype, "scrollTop");
+  Object.defineProperty(element, "scrollTop", {
+    configurable: true,
+    get: () => native.get.call(element),
+    set: () => {},
+  });
+  return {
+    write: (value) => native.set.call(element, value),
+    free: () => delete element.scrollTop,
+  };
+}
+
 export class Scroll {
   /** Whether the newest words are to be kept in view. */
   stick = true;
@@ -25,6 +44,7 @@ export class Scroll {
   constructor(root, { onmove }) {
     this.root = root;
     this.element = scrollerOf(root);
+    this.hand = take(this.element);
     this.onmove = onmove;
     const target = this.element === document.scrollingElement ? window : this.element;
     this.#listen(target);
@@ -35,8 +55,9 @@ export class Scroll {
   #listen(target) {
     const onscroll = () => {
       const top = this.element.scrollTop;
-      if (this.gap() <= NEAR) this.stick = true;
-      else if (top < this.#top - 1) this.stick = false; // only a move up lets go
+      // A move up lets go at once, be it ever so small; a move down to the end holds on again.
+      if (top < this.#top - 1 && this.gap() > 2) this.stick = false;
+      else if (top > this.#top && this.gap() <= NEAR) this.stick = true;
       this.#top = top;
       this.onmove();
     };
@@ -50,6 +71,7 @@ export class Scroll {
       target.removeEventListener("scroll", onscroll);
       target.removeEventListener("wheel", onwheel);
       this.observer.disconnect();
+      this.hand.free();
     };
   }
 
@@ -77,7 +99,7 @@ export class Scroll {
   /** Keep the end in view, if that is where the person is. */
   follow() {
     if (!this.stick) return;
-    this.element.scrollTop = this.element.scrollHeight;
+    this.hand.write(this.element.scrollHeight);
     this.#top = this.element.scrollTop;
   }
 
@@ -104,10 +126,16 @@ export class Scroll {
     return result;
   }
 
+  /** Scroll by some pixels. */
+  move(pixels) {
+    this.hand.write(this.element.scrollTop + pixels);
+    this.#top = this.element.scrollTop;
+  }
+
   #restore(element, before) {
     if (!element.isConnected) return;
     const moved = element.getBoundingClientRect().top - before;
-    if (Math.abs(moved) >= 1) this.element.scrollTop += moved;
+    if (Math.abs(moved) >= 1) this.move(moved);
     this.#top = this.element.scrollTop;
   }
 

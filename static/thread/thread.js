@@ -188,7 +188,7 @@ export class Thread {
     if (article.isConnected) return;
     const stand = this.#turns.get(this.#lineage.entries[Math.min(index, this.#lineage.entries.length - 1)]?.id);
     if (!stand) return;
-    this.scroll.element.scrollTop += stand.article.getBoundingClientRect().top - top;
+    this.scroll.move(stand.article.getBoundingClientRect().top - top);
   }
 
   #drawTurns() {

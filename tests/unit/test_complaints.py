@@ -48,6 +48,15 @@ def test_a_setting_named_like_the_context_is_not_a_context_too_long() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["max_tokens is invalid", "with this model max_tokens is not supported"],
+)
+def test_a_setting_that_is_refused_is_neither_a_key_nor_a_model(text: str) -> None:
+    complaint = read({"message": text}, status=400, headers={}, knobs=["max_tokens"])
+    assert kind_of(complaint) is errors.BadRequest
+
+
+@pytest.mark.parametrize(
     ("headers", "text", "seconds"),
     [
         ({"retry-after": "7"}, "", 7),

@@ -25,6 +25,7 @@ from tests.fakes.weights import Hearer, Shelf, shelf, wheel_path, write_wheel
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNTREE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("TURNTREE_MODEL", raising=False)
+    monkeypatch.setattr(sources, "PAUSE_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -95,6 +96,16 @@ def test_a_broken_off_download_goes_on_with_the_missing_pieces(
     stock.fails, stock.taken = set(), []
     assert fetch(stock).read_bytes() == stock.content
     assert stock.taken == ["made-up-default-part3"]
+
+
+def test_a_piece_that_fails_once_is_tried_again(stock: Shelf) -> None:
+    def recover(name: str) -> None:
+        if stock.taken.count(name) > 1:
+            stock.fails = set()
+
+    stock.fails, stock.on_take = {"made-up-default-part2"}, recover
+    assert fetch(stock).read_bytes() == stock.content
+    assert stock.taken.count("made-up-default-part2") == 2
 
 
 def test_a_piece_that_arrives_broken_is_refused_and_not_kept(stock: Shelf) -> None:
