@@ -13,10 +13,10 @@ def fork(store: Store, node_id: str, *, from_branch: str, name: str | None = Non
     """A new branch whose tip is ``node_id``; the session goes there.
 
     The new branch inherits what ``from_branch`` overrides. Raises ``NameTaken`` for a name in
-    use; without a name, one is made from the turn.
+    use; without a name, one is made from the turn. Raises ``UserError`` for a binned node.
     """
     with store.write():
-        node = store.nodes.get(node_id)
+        node = _visible(store, node_id)
         branch = store.branches.create(
             node.session_id, name or _auto_name(store, node), node_id, forked_from=node_id
         )
@@ -83,10 +83,11 @@ def prune(store: Store, node_id: str) -> str:
     """Put a node and all below it in the bin; returns the id to :func:`restore` with.
 
     Branches that end there go back to the parent while it would otherwise be nobody's tip,
-    or into the bin with it. The session's last branch always stays.
+    or into the bin with it. The session's last branch always stays. Raises ``UserError`` for
+    a node that is in the bin already.
     """
     with store.write():
-        node = store.nodes.get(node_id)
+        node = _visible(store, node_id)
         hidden = store.branches.hidden_roots(node.session_id) | {node_id}
         touched = store.branches.with_tip_in(store.nodes.subtree(node_id))
         stays = _who_stays(store, node, touched, hidden)
@@ -122,16 +123,21 @@ def restore(store: Store, bin_id: str) -> list[str]:
     """Bring back what was pruned together; returns the names of the branches it touched.
 
     A branch that has moved on since keeps what it has: the restored tip gets its own branch.
+    What lies above comes along if it is in the bin too: no branch stands on a hidden node.
     """
     with store.write():
         pruned = store.branches.take_bin(bin_id)
-        return [_return(store, change) for change in pruned["branches"]]
+        names = [_return(store, change) for change in pruned["branches"]]
+        ends = {pruned["root_id"]} | {change["from"] for change in pruned["branches"]}
+        ends |= {store.branches.get(change["branch"]).tip_id for change in pruned["branches"]}
+        return names + _uncover(store, pruned["session_id"], ends)
 
 
 def undo(store: Store, branch_id: str) -> str | None:
     """Take back the branch's last move; returns what it was, or None if there was none.
 
-    Taking back a pruning restores all that was pruned with it.
+    Taking back a pruning restores all that was pruned with it; so does a way back to a node
+    that is in the bin by now.
     """
     with store.write():
         branch = store.branches.get(branch_id)
@@ -142,7 +148,27 @@ def undo(store: Store, branch_id: str) -> str | None:
                     restore(store, pruned["id"])
                     return "bin"
         undone = store.branches.undo(branch_id)
+        if undone:
+            _uncover(store, branch.session_id, {undone["from_tip"]})
         return undone["why"] if undone else None
+
+
+def _visible(store: Store, node_id: str) -> Node:
+    """The node, if neither it nor anything above it is in the bin."""
+    *above, node = store.nodes.lineage(node_id)
+    hidden = store.branches.hidden_roots(node.session_id)
+    if any(one.id in hidden for one in (*above, node)):
+        raise UserError("This message is in the bin.", hint="Restore it from there first.")
+    return node
+
+
+def _uncover(store: Store, session_id: str, ends: set[str | None]) -> list[str]:
+    """Restore whatever still hides one of these nodes."""
+    shown = {node.id for end in ends for node in store.nodes.lineage(end)}
+    names: list[str] = []
+    while hiding := [b for b in store.branches.bins(session_id) if b["root_id"] in shown]:
+        names += restore(store, hiding[0]["id"])
+    return names
 
 
 def _who_stays(store: Store, node: Node, touched: list[Branch], hidden: set[str]) -> Branch | None:
@@ -178,9 +204,9 @@ def _return(store: Store, change: dict[str, Any]) -> str:
         store.branches.rename(branch.id, name)
         store.branches.bin(branch.id, None)
         return name
-    if branch.tip_id == change["to"]:
+    if branch.binned_at is None and branch.tip_id == change["to"]:
         last = store.branches.last_move(branch.id)
-        if last and last["why"] == "bin":
+        if last and last["why"] == "bin" and last["from_tip"] == change["from"]:
             store.branches.undo(branch.id)
         else:
             store.branches.move(branch.id, change["from"], why="restore")

@@ -55,8 +55,9 @@ def show(
     """
     session = store.sessions.get(session_id)
     run = _run(store, session_id, run_id)
-    if run is not None and run.state == "ended" and run.node_id:
-        node_id, run = run.node_id, None
+    answer = run.node_id if run is not None and run.state == "ended" else None
+    if answer is not None:
+        node_id, run = answer, None
     elif run is not None:
         branch_id = run.branch_id
     branch = _branch(store, session, branch_id)
@@ -71,7 +72,7 @@ def show(
         branch=branch,
         tip_id=tip,
         lineage=store.nodes.lineage(tip),
-        focus=focus,
+        focus=None if focus == answer else focus,
         run=run,
     )
 

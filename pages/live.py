@@ -6,6 +6,7 @@ of this process and, where a browser names one, for an origin on this very serve
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -29,6 +30,7 @@ _TICK = 1 / 30  # seconds between two looks at running answers
 _IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable"}
 _FRESH = {"cache-control": "no-store"}
 _MOST_BODIES = 50
+_MARKS = re.compile(r"^\W+(?=\w)|[*`#|]+")  # a row of the tree shows words, not Markdown
 _MOST_ENTRIES = 200
 
 
@@ -83,6 +85,8 @@ def _tree(request: Request) -> Response:
     after = int(request.query_params.get("after", "0"))
     rows = backend.store().nodes.outline(request.path_params["session"], after)
     fields = ("id", "parent_id", "role", "author", "snippet", "model")
+    for row in rows:
+        row["snippet"] = _MARKS.sub("", row["snippet"]).strip()
     return JSONResponse(
         {
             "seq": rows[-1]["seq"] if rows else after,

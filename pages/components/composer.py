@@ -34,7 +34,7 @@ def draw(view: View | None, on_send: Callable[[str], None], *, busy: bool) -> No
         )
 
     def submit() -> None:
-        words = st.session_state[KEY]
+        words = state.value(KEY)
         if words and str(words).strip():
             on_send(str(words))
 

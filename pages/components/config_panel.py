@@ -9,7 +9,8 @@ import streamlit as st
 from core import Config, Runner
 from core.local import LocalStatus, fetch_in_background, status
 from core.providers import adapter, adapters, model_info
-from core.types import Json, Knob
+from core.types import Knob
+from pages.components import state
 
 _FIRST_CHOICE = "local"
 
@@ -36,106 +37,111 @@ def default_config(runner: Runner) -> Config:
     return Config(provider=first.name, model=models[0].id if models else "")
 
 
-def draw(config: Config, choose: Callable[[Config], None], *, scope: str) -> None:
-    """Controls for ``config``; every change is given to ``choose`` and holds for the next run."""
+Choose = Callable[[Config], None]
+
+
+def draw(config: Config, choose: Choose, *, scope: str) -> None:
+    """Controls for ``config``; every change is given to ``choose`` and holds for the next run.
+
+    The widgets show what is stored and write only what the person changed: another tab may
+    have chosen something else meanwhile.
+    """
+    _provider(config, choose, f"{scope}.provider")
+    _model(config, choose, f"{scope}.model.{config.provider}")
+    _system(config, choose, f"{scope}.system")
+    if knobs := model_info(config.provider, config.model).knobs:
+        with st.expander("Sampling", type="compact"):
+            st.caption("Unset knobs are not sent: the model's own defaults hold.")
+            for knob in knobs:
+                _knob(knob, config, choose, f"{scope}.knob.{knob.name}")
+
+
+def _provider(config: Config, choose: Choose, key: str) -> None:
     offered = {name: found.label for name, found in adapters().items() if not found.hidden()}
     offered.setdefault(config.provider, adapter(config.provider).label)
-    provider = st.selectbox(
-        "Provider",
-        list(offered),
-        index=list(offered).index(config.provider),
-        format_func=offered.__getitem__,
-        key=f"{scope}.provider",
-    )
-    if provider != config.provider:
+
+    def change() -> None:
+        provider = state.value(key)
         models = adapter(provider).models()
-        choose(
-            Config(provider=provider, model=models[0].id if models else "", system=config.system)
-        )
-        st.rerun()
-    changed = replace(config, model=_model(config, scope))
-    changed = replace(changed, system=_system(config, scope))
-    changed = replace(changed, sampling=_sampling(changed, scope))
-    if changed != config:
-        choose(changed)
+        model = models[0].id if models else ""
+        choose(Config(provider=provider, model=model, system=config.system))
+
+    state.control(key, config.provider)
+    st.selectbox(
+        "Provider", list(offered), format_func=offered.__getitem__, key=key, on_change=change
+    )
 
 
-def _model(config: Config, scope: str) -> str:
-    labels = {info.id: info.label for info in adapter(config.provider).models()}
-    labels.setdefault(config.model, config.model)
-    model = st.selectbox(
+def _model(config: Config, choose: Choose, key: str) -> None:
+    infos = adapter(config.provider).models()
+    labels = {info.id: info.label for info in infos}
+    labels.setdefault(config.model, config.model or "not chosen yet")
+
+    def change() -> None:
+        if model := (state.value(key) or "").strip():
+            known = {knob.name for knob in model_info(config.provider, model).knobs}
+            kept = {name: v for name, v in config.sampling.items() if not known or name in known}
+            choose(replace(config, model=model, sampling=kept))
+
+    state.control(key, config.model)
+    st.selectbox(
         "Model",
         list(labels),
-        index=list(labels).index(config.model),
         format_func=lambda name: labels.get(name, name),
         accept_new_options=True,
-        key=f"{scope}.model.{config.provider}",
+        key=key,
+        on_change=change,
         help="Any name that the provider knows may be typed.",
     )
-    if note := model_info(config.provider, model or config.model).note:
+    if note := model_info(config.provider, config.model).note:
         st.caption(note)
-    return model or config.model
 
 
-def _system(config: Config, scope: str) -> str:
-    return st.text_area(
+def _system(config: Config, choose: Choose, key: str) -> None:
+    state.control(key, config.system)
+    st.text_area(
         "System prompt",
-        value=config.system,
         height=110,
         placeholder="Who the model is, and how it should answer",
-        key=f"{scope}.system",
+        key=key,
+        on_change=lambda: choose(replace(config, system=state.value(key) or "")),
         help="Used from the next message on. Each answer keeps the one it was made with.",
     )
 
 
-def _sampling(config: Config, scope: str) -> dict[str, Json]:
-    knobs = model_info(config.provider, config.model).knobs
-    if not knobs:
-        return dict(config.sampling)
-    chosen: dict[str, Json] = {}
-    with st.expander("Sampling", type="compact"):
-        st.caption("Unset knobs are not sent: the model's own defaults hold.")
-        for knob in knobs:
-            value = _knob(knob, config.sampling.get(knob.name), scope)
-            if value not in (None, "", []):
-                chosen[knob.name] = value
-    return chosen
+def _knob(knob: Knob, config: Config, choose: Choose, key: str) -> None:
+    def change() -> None:
+        value = state.value(key)
+        if knob.kind == "list":
+            value = [item.strip() for item in value.split(",") if item.strip()]
+        rest = {name: v for name, v in config.sampling.items() if name != knob.name}
+        unset = value is None or value in ("", [])
+        choose(replace(config, sampling=rest if unset else rest | {knob.name: value}))
 
-
-def _knob(knob: Knob, value: Json, scope: str) -> Json:
-    key = f"{scope}.knob.{knob.name}"
+    stored = config.sampling.get(knob.name)
+    asked: dict[str, Any] = {"key": key, "on_change": change, "help": knob.help or None}
     match knob.kind:
         case "number" | "integer":
-            return _number(knob, value, key)
-        case "choice":
-            choices = list(knob.choices)
-            at = choices.index(value) if value in choices else None
-            return st.selectbox(knob.label, choices, index=at, key=key, help=knob.help or None)
-        case "list":
-            text = st.text_input(
+            number: Any = int if knob.kind == "integer" else float
+            state.control(key, None if stored is None else number(stored))
+            st.number_input(
                 knob.label,
-                value=", ".join(value or []),
-                key=key,
+                min_value=None if knob.low is None else number(knob.low),
+                max_value=None if knob.high is None else number(knob.high),
+                value=None,
+                step=number(knob.step or (1 if knob.kind == "integer" else 0.1)),
                 placeholder="not set",
-                help=knob.help or "Separate with commas.",
+                **asked,
             )
-            return [item.strip() for item in text.split(",") if item.strip()]
-        case _:
-            return st.text_input(knob.label, value=value or "", key=key, help=knob.help or None)
-
-
-def _number(knob: Knob, value: Json, key: str) -> Json:
-    number: Any = int if knob.kind == "integer" else float
-    return st.number_input(
-        knob.label,
-        min_value=None if knob.low is None else number(knob.low),
-        max_value=None if knob.high is None else number(knob.high),
-        value=None if value is None else number(value),
-        step=number(knob.step or (1 if knob.kind == "integer" else 0.1)),
-        placeholder="not set",
-        key=key,
-        help=knob.help or None,
-    )
+        case "choice":
+            state.control(key, stored)
+            st.selectbox(knob.label, knob.choices, index=None, placeholder="not set", **asked)
+        case "list":
+            state.control(key, ", ".join(stored or []))
+            st.text_input(knob.label, placeholder="not set, else separated by commas", **asked)
+        case "text":
+            state.control(key, stored or "")
+            st.text_input(knob.label, placeholder="not set", **asked)
 
 
 # --- the embedded model's state -------------------------------------------------------------
@@ -145,7 +151,10 @@ _BUSY = {"fetching", "starting", "reading"}
 
 def local_state() -> None:
     """Say how the embedded model is, and offer to fetch it; follows along while it changes."""
-    _local_state_following() if status().state in _BUSY else _local_state()
+    if status().state in _BUSY:
+        _local_state_following()
+    else:
+        _local_state()
 
 
 def _local_state() -> None:

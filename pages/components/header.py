@@ -39,7 +39,7 @@ def _title(runner: Runner, session: Session) -> None:
     key = f"title.{session.id}.{session.title}"
 
     def rename() -> None:
-        title = " ".join(str(st.session_state[key]).split())
+        title = " ".join(str(state.value(key)).split())
         if title and title != session.title:
             runner.store.sessions.change(session.id, title=title)
             runner.announce(session.id)
@@ -52,7 +52,7 @@ def _title(runner: Runner, session: Session) -> None:
 
 def _goal(runner: Runner, session: Session) -> None:
     with (
-        st.popover("Goal", icon=":material/flag:", help="Objective, definition of done, turns"),
+        st.popover("Goal", icon=":material/flag:"),
         st.form(f"goal.{session.id}", border=False),
     ):
         objective = st.text_area("Objective", session.objective, height=80)
@@ -71,7 +71,7 @@ def _goal(runner: Runner, session: Session) -> None:
 def _export(runner: Runner, view: View) -> None:
     session, lineage = view.session, view.lineage
     final = final_answer(runner, view)
-    with st.popover("Export", icon=":material/download:", help="Take the words with you"):
+    with st.popover("Export", icon=":material/download:"):
         st.download_button(
             "Final answer (Markdown)",
             data=lambda: markdown.answer(final) if final else "",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from core import Config, Runner, View
-from pages.components import config_panel, tree_panel
+from pages.components import config_panel, state, tree_panel
 from pages.components.acts import Act
 
 DRAWER_TREE = "turntree.tree.drawer"
@@ -55,13 +55,13 @@ def _settings_of(runner: Runner, view: View, *, scope: str) -> None:
 
 def _note(runner: Runner, view: View) -> None:
     key = f"note.{view.branch.id}"
+    state.control(key, view.branch.note)
     st.text_area(
         f"What {view.branch.name!r} is about",
-        value=view.branch.note,
         key=key,
         height=90,
         placeholder="Why this branch, and how it went",
-        on_change=lambda: runner.store.branches.annotate(view.branch.id, st.session_state[key]),
+        on_change=lambda: runner.store.branches.annotate(view.branch.id, state.value(key) or ""),
     )
 
 

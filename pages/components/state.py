@@ -6,6 +6,7 @@ a copy is kept because a click on a page's link drops the address's parameters.
 
 import time
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -128,3 +129,23 @@ def new_config() -> Config | None:
 def choose_new_config(config: Config) -> None:
     """Keep the config for the next new session of this tab."""
     st.session_state[_NEW_CONFIG] = config
+
+
+def control(key: str, stored: Any) -> None:
+    """Let the widget ``key`` show what is stored. Call it before the widget is drawn.
+
+    Only a difference is written: setting an equal value would still throw away what a person
+    is typing into the widget at this moment.
+    """
+    if key not in st.session_state or st.session_state[key] != stored:
+        st.session_state[key] = stored
+
+
+def value(key: str) -> Any:
+    """What the widget ``key`` holds now; for its ``on_change``."""
+    return st.session_state[key]
+
+
+def triggered(key: str, trigger: str) -> Any:
+    """What the element ``key`` has just sent, or None; for its callback."""
+    return getattr(st.session_state.get(key), trigger, None)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import Run, Runner, View
 from pages import backend
+from pages.components import state
 from pages.components.config_panel import models_offered
 from pages.components.entry import entry_page, run_facts
 
@@ -38,7 +39,7 @@ def draw(runner: Runner, view: View, on_act: Callable[[], None]) -> None:
 
 def act() -> dict[str, Any] | None:
     """What the person just did in the thread."""
-    return st.session_state[KEY].act if KEY in st.session_state else None
+    return state.triggered(KEY, "act")
 
 
 def thread_data(runner: Runner, view: View) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import Runner, View
 from pages import backend
+from pages.components import state
 
 _HERE = Path(__file__)
 _element = st.components.v2.component(
@@ -25,7 +26,7 @@ def draw(runner: Runner, view: View, on_act: Callable[[], None], *, key: str = K
 
 def act(key: str = KEY) -> dict[str, Any] | None:
     """What the person just did in the tree."""
-    return st.session_state[key].act if key in st.session_state else None
+    return state.triggered(key, "act")
 
 
 def tree_data(runner: Runner, view: View, *, height: int = 330) -> dict[str, Any]:

@@ -167,13 +167,13 @@ export function turnKey(event, turn) {
   const step = { ArrowUp: -1, ArrowDown: 1, k: -1, j: 1 }[event.key];
   const plainKey = !event.altKey && !event.shiftKey;
   if (step && (event.altKey ? event.key.startsWith("Arrow") : event.key.length === 1)) {
-    view.focusTurn(turn, step);
+    view.focus.move(turn.article, step);
     return true;
   }
   if (!plainKey) return false;
   if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
     const target = event.key === "ArrowLeft" ? entry.siblings?.previous : entry.siblings?.next;
-    if (target) view.see(turn, target);
+    if (target) view.see(target);
     return Boolean(target);
   }
   const key = KEYS[event.key];

@@ -29,13 +29,13 @@ export function icon(name) {
   return svg;
 }
 
-/** A button with an icon only: its name is both its accessible name and its tooltip. */
+/**
+ * A button of a turn with an icon only: its name is both its accessible name and its tooltip.
+ * It joins the Tab order when its turn does.
+ */
 export function iconButton(name, label, onclick, props = {}) {
-  return h(
-    "button",
-    { type: "button", class: "act", "aria-label": label, title: label, onclick, ...props },
-    icon(name),
-  );
+  const basics = { type: "button", class: "act", tabindex: -1, "aria-label": label, title: label };
+  return h("button", { ...basics, onclick, ...props }, icon(name));
 }
 
 /** A button with words. */

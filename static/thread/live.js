@@ -17,6 +17,7 @@ class Live {
   #wait = FIRST_WAIT;
   #timer = 0;
   #leaving = 0;
+  #greeted = false; // whether the server has told which runs are alive
 
   constructor() {
     const hurry = () => {
@@ -47,6 +48,12 @@ class Live {
     this.#open();
   }
 
+  /** Whether a run is known to be over: its end came before anybody here listened. */
+  isOver(run) {
+    const known = this.runs.get(run);
+    return this.#greeted && (!known || Boolean(known.ended));
+  }
+
   /** Drop a run that the page shows as a finished node, or as trouble. */
   forget(run) {
     this.runs.delete(run);
@@ -69,6 +76,7 @@ class Live {
 
   #again() {
     this.#socket = null;
+    this.#greeted = false;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#open(), this.#wait);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
@@ -79,6 +87,7 @@ class Live {
     const socket = this.#socket;
     this.#socket = null;
     this.#session = null;
+    this.#greeted = false;
     socket?.close();
   }
 
@@ -121,6 +130,7 @@ class Live {
 
   #hello(runs) {
     this.#wait = FIRST_WAIT;
+    this.#greeted = true;
     const alive = new Set(runs.map(({ run }) => run));
     for (const start of runs) this.#begin(start);
     for (const run of this.runs.values()) {

@@ -123,10 +123,12 @@ export class LiveTurn {
     if (!this.#frame) this.#frame = requestAnimationFrame((now) => this.#tick(now));
   }
 
+  /** Ask the run to stop; false if there is nothing left to stop. */
   stop() {
-    if (this.run.ended || this.stopButton.disabled) return;
+    if (this.run.ended || this.stopButton.disabled) return false;
     this.stopButton.disabled = true;
     this.view.act({ action: "stop", run: this.run.run });
+    return true;
   }
 
   /** Everything said, drawn as a settled answer would be; the element to hand over. */

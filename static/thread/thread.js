@@ -1,10 +1,11 @@
 // The conversation: keeps the turns on the page in step with what the page says is shown,
 // and the live answer in step with the connection.
 
-import { turnKey, tick, toClipboard } from "./actions.js";
+import { tick, toClipboard } from "./actions.js";
 import { body, loadBodies, olderPage } from "./bodies.js";
 import { h, icon } from "./dom.js";
 import { extras } from "./extras.js";
+import { Focus } from "./focus.js";
 import { Lineage } from "./lineage.js";
 import { live } from "./live.js";
 import { Refresh } from "./refresh.js";
@@ -31,7 +32,6 @@ export class Thread {
   #focused = null;
   #loading = null;
   #drawn = false;
-  #expect = null; // {turn}: where the focus goes after switching versions
 
   constructor(parent) {
     this.parent = parent;
@@ -49,6 +49,13 @@ export class Thread {
       insist: (message) => message.run !== undefined && message.run === this.#live?.run.run,
       send: () => this.#send({ action: "refresh" }),
     });
+    this.focus = new Focus({
+      root: this.root,
+      list: this.list,
+      layer: this.layer,
+      turnOf: (article) => this.#turns.get(article.dataset.nodeId),
+      stop: () => this.#live?.stop(),
+    });
     this.#wire();
   }
 
@@ -61,12 +68,7 @@ export class Thread {
   }
 
   #wire() {
-    const onkey = (event) => this.#key(event);
-    const onesc = (event) => this.#escape(event);
-    this.root.addEventListener("keydown", onkey);
-    this.root.addEventListener("focusin", (event) => this.#rove(event.target.closest("article")));
     this.root.addEventListener("click", (event) => this.#copyCode(event));
-    document.addEventListener("keydown", onesc);
     const older = new IntersectionObserver(
       (entries) => entries.some((entry) => entry.isIntersecting) && this.#loadOlder(),
       { root: this.scroll.element === document.scrollingElement ? document : this.scroll.element, rootMargin: "800px 0px" },
@@ -75,7 +77,7 @@ export class Thread {
     this.bodiesWanted = new IntersectionObserver((entries) => this.#wantBodies(entries), { rootMargin: "1200px 0px" });
     this.ends = [
       live.listen((message) => this.#hear(message)),
-      () => document.removeEventListener("keydown", onesc),
+      () => this.focus.destroy(),
       () => older.disconnect(),
       () => this.bodiesWanted.disconnect(),
       watchSelection({
@@ -109,9 +111,8 @@ export class Thread {
   }
 
   /** Show another version of a turn; the focus follows. */
-  see(turn, node) {
-    const key = turn.article.getRootNode().activeElement?.dataset.key;
-    this.#expect = { node, key };
+  see(node) {
+    this.focus.expect(node);
     this.act({ action: "view", node });
   }
 
@@ -126,6 +127,8 @@ export class Thread {
     this.data = data;
     this.refresh.answered();
     live.follow(data.session_id, data.token);
+    // It may have ended between the page's look and the first word from the connection.
+    if (data.live && live.isOver(data.live.run)) this.refresh.ask({ type: "hello" });
     const missing = data.entries.map(({ id }) => id).filter((id) => !body(id));
     if (missing.length) {
       const patience = new Promise((done) => setTimeout(done, BODY_PATIENCE));
@@ -165,7 +168,7 @@ export class Thread {
     else this.scroll.follow();
     if (step.turned || step.sent) this.#lastAct = null;
     this.sentinel.hidden = !this.#lineage.more;
-    this.#refocus();
+    this.focus.arrive();
     this.#drawPill();
     if (data.focus !== this.#focused) this.#goTo(data.focus);
     if (this.#lineage.stale && this.#lineage.older()) this.#renewOlder();
@@ -207,7 +210,7 @@ export class Thread {
       previous = turn.article;
     });
     this.#lineage.drawn = entries.map(({ id }) => id);
-    if (!this.list.querySelector('[tabindex="0"]')) this.#rove(previous);
+    this.focus.settle(previous);
   }
 
   #turn(entry, last) {
@@ -280,25 +283,20 @@ export class Thread {
     this.#live.article.replaceWith(turn.article);
     live.forget(this.#live.run.run);
     this.#live = null;
-    if (focused) this.#rove(turn.article, { focus: true });
+    if (focused) this.focus.take(turn.article);
   }
 
   /** Whether the page does not know yet what a message says. */
-  #behind(message) {
+  #behind({ type, run, node }) {
     const { data } = this;
-    if (message.type === "started") {
-      return data.live?.run !== message.run && live.runs.has(message.run);
+    if (type === "started") return data.live?.run !== run && live.runs.has(run);
+    if (type === "ended") {
+      const settled = data.entries.some((entry) => entry.run?.id === run || entry.id === node);
+      return !settled && data.trouble?.run !== run;
     }
-    if (message.type === "hello") {
-      const ended = [...live.runs.values()].some((run) => run.ended && run.run === data.live?.run);
-      const begun = [...live.runs.values()].some((run) => !run.ended && run.context_tip === data.tip);
-      return ended || (begun && !data.live);
-    }
-    if (message.type === "ended") {
-      const settled = data.entries.some((entry) => entry.run?.id === message.run || entry.id === message.node);
-      return !settled && data.trouble?.run !== message.run;
-    }
-    return true;
+    if (type !== "hello") return true;
+    const ended = data.live && live.runs.get(data.live.run)?.ended;
+    return Boolean(ended) || (!data.live && this.#current() !== null);
   }
 
   /** The number of the last turn that is shown. */
@@ -388,67 +386,10 @@ export class Thread {
     }
     this.scroll.show(turn.article);
     turn.flash();
-    this.#rove(turn.article);
+    this.focus.rove(turn.article);
   }
 
-  // --- focus, keys, the pill -----------------------------------------------------------
-
-  /** One turn at a time takes part in the Tab order: the one last used. */
-  #rove(article, { focus = false } = {}) {
-    if (!article || !this.list.contains(article)) return;
-    if (article !== this.current) {
-      this.#tabbable(this.current, -1);
-      this.#tabbable(article, 0);
-      this.current = article;
-    }
-    if (focus) article.focus({ preventScroll: true });
-  }
-
-  #tabbable(article, tabindex) {
-    if (!article) return;
-    article.tabIndex = tabindex;
-    for (const button of article.querySelectorAll(".foot button")) button.tabIndex = tabindex;
-  }
-
-  /** Focus the turn `step` places from one, or from the end. */
-  focusTurn(turn, step) {
-    const articles = [...this.list.children];
-    const article = articles[articles.indexOf(turn.article) + step];
-    if (!article) return;
-    this.#rove(article, { focus: true });
-    article.scrollIntoView({ block: "nearest" });
-  }
-
-  #refocus() {
-    const turn = this.#expect && this.#turns.get(this.#expect.node);
-    if (!turn) return;
-    const control = this.#expect.key && turn.links.querySelector(`[data-key="${this.#expect.key}"]:enabled`);
-    this.#expect = null;
-    this.#rove(turn.article);
-    (control || turn.article).focus({ preventScroll: true });
-  }
-
-  #key(event) {
-    const article = event.target.closest?.("article");
-    if (!article || event.defaultPrevented) return;
-    const turn = this.#turns.get(article.dataset.nodeId);
-    const used = turn
-      ? turnKey(event, turn)
-      : event.altKey && event.key === "ArrowUp" && (this.focusTurn({ article }, -1), true);
-    if (!used) return;
-    event.preventDefault();
-    event.stopPropagation(); // r and c mean other things to the page around us
-  }
-
-  /** Escape stops the answer, unless it has something nearer to close. */
-  #escape(event) {
-    if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !this.#live) return;
-    if (this.layer.querySelector(":popover-open") || document.querySelector('[role="dialog"]')) return;
-    const target = event.composedPath()[0];
-    if (target.closest?.("input, textarea, select, [contenteditable]") && target.value !== "") return;
-    event.preventDefault();
-    this.#live.stop();
-  }
+  // --- small things --------------------------------------------------------------------
 
   #copyCode(event) {
     const button = event.target.closest('[data-copy="code"]');

@@ -226,7 +226,7 @@ export class Turn {
   #drawLinks() {
     const { entry, view } = this;
     const { siblings } = entry;
-    const see = (target) => () => view.see(this, target);
+    const see = (target) => () => view.see(target);
     const versions = siblings
       ? h(
           "span",
@@ -248,6 +248,7 @@ export class Turn {
         {
           type: "button",
           class: "chip",
+          tabindex: -1,
           "data-key": `branch-${branch}`,
           title: `Go to the branch ${name}`,
           "aria-label": `Branch ${name}`,

@@ -89,12 +89,20 @@ class Anything(RuleBasedStateMachine):
     @precondition(lambda self: self.nodes)
     @rule(where=WHICH)
     def prune(self, where: int) -> None:
-        prune(self.store, self.a_node(where))
+        binned = self.binned(self.a_node(where))
+        try:
+            prune(self.store, self.a_node(where))
+        except UserError:
+            assert binned
+        else:
+            assert not binned
 
     @precondition(lambda self: self.nodes)
     @rule(where=WHICH)
     def prune_and_restore_at_once(self, where: int) -> None:
         before = self.tips()
+        if self.binned(self.a_node(where)):
+            return
         restore(self.store, prune(self.store, self.a_node(where)))
         assert self.tips() | before == self.tips(), "a branch did not come back as it was"
 
