@@ -8,10 +8,10 @@ from pathlib import Path
 from bench.table import Line, milliseconds, ratio, show, undisturbed
 from bench.words import prose
 from core import Config, Runner, Store
-from core.chat_completions import Answer
 from core.providers import adapters
 from core.providers.compatible import Compatible
 from core.types import Endpoint, Event, Request, Stop
+from core.wire.chat_completions import Answer
 
 TURNS = 1000
 EARLY, AROUND = 10, 10  # turn 10, and as many turns before as after it

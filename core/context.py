@@ -7,12 +7,14 @@ into history and ancestors are never formatted anew.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.beginnings import Beginnings
 from core.types import Call, Config, Message, Node, Session, Text
 
 _CONTINUE = (
     "Your last message was cut off. Continue it exactly where it stopped: do not repeat"
     " anything, do not comment, begin with the very next character."
 )
+_formatted: Beginnings[tuple[Message, ...]] = Beginnings()
 
 
 def call_for(lineage: Sequence[Node], config: Config, session: Session) -> Call:
@@ -27,7 +29,12 @@ def call_for(lineage: Sequence[Node], config: Config, session: Session) -> Call:
 
 def full(lineage: Sequence[Node]) -> tuple[Message, ...]:
     """The policy *full*: every message, as it stands."""
-    return tuple(message_of(node) for node in lineage if node.parts)
+    # The last node is what differs when a question is asked another way: it is not kept.
+    earlier, last = lineage[:-1], lineage[-1:]
+    known, messages = _formatted.longest(earlier, ())
+    messages += tuple(message_of(node) for node in earlier[known:] if node.parts)
+    _formatted.keep(earlier, messages)
+    return messages + tuple(message_of(node) for node in last if node.parts)
 
 
 def message_of(node: Node) -> Message:

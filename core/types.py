@@ -113,7 +113,11 @@ def well_formed(text: str) -> str:
 
     Models and hostile pastes produce half characters; one of them would fail a whole request.
     """
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 # --- the tree ------------------------------------------------------------------------------

@@ -10,9 +10,6 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from core import chat_completions as chat
-from core.complaints import error_for, read
-from core.connections import checked, heard, http_client, timeouts, transport_error
 from core.errors import (
     BadReply,
     BadRequest,
@@ -31,6 +28,9 @@ from core.types import (
     Request,
     Stop,
 )
+from core.wire import chat_completions as chat
+from core.wire.complaints import error_for, read
+from core.wire.connections import checked, heard, http_client, timeouts, transport_error
 
 if TYPE_CHECKING:
     import httpx2

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from core.errors import NameTaken, NotFound
 from core.store.database import Database
-from core.store.nodes import whole
-from core.types import Branch, Override, Recap, new_id, now
+from core.types import Branch, Override, Recap, new_id, now, well_formed
 
 _COLUMNS = "id, session_id, name, tip_id, forked_from_node_id, status, note, created_at, binned_at"
 QueueState = Literal["waiting", "held", "offer"]
@@ -36,7 +35,7 @@ class Branches:
             db.conn.execute(
                 "INSERT INTO branches (id, session_id, name, tip_id, forked_from_node_id,"
                 " created_at) VALUES (?,?,?,?,?,?)",
-                [branch.id, session_id, whole(name), tip_id, forked_from, branch.created_at],
+                [branch.id, session_id, well_formed(name), tip_id, forked_from, branch.created_at],
             )
         return branch
 
@@ -129,12 +128,16 @@ class Branches:
             if name == branch.name:
                 return
             self._refuse_taken(branch.session_id, name)
-            db.conn.execute("UPDATE branches SET name = ? WHERE id = ?", [whole(name), branch_id])
+            db.conn.execute(
+                "UPDATE branches SET name = ? WHERE id = ?", [well_formed(name), branch_id]
+            )
 
     def annotate(self, branch_id: str, note: str) -> None:
         """Set the branch's note."""
         with self._db.write() as db:
-            db.conn.execute("UPDATE branches SET note = ? WHERE id = ?", [whole(note), branch_id])
+            db.conn.execute(
+                "UPDATE branches SET note = ? WHERE id = ?", [well_formed(note), branch_id]
+            )
 
     def bin(self, branch_id: str, at: str | None) -> None:
         """Hide the branch, or with ``None`` show it again."""
@@ -151,7 +154,7 @@ class Branches:
         with self._db.write() as db:
             db.conn.execute(
                 "INSERT INTO bins VALUES (?,?,?,?,?,?)",
-                [bin_id, session_id, root_id, json.dumps(touched), whole(label), now()],
+                [bin_id, session_id, root_id, json.dumps(touched), well_formed(label), now()],
             )
         return bin_id
 
@@ -229,7 +232,7 @@ class Branches:
                     recap.id,
                     recap.session_id,
                     recap.covers_to,
-                    whole(recap.text),
+                    well_formed(recap.text),
                     recap.run_id,
                     recap.edited_from,
                     recap.created_at,
@@ -255,7 +258,7 @@ class Branches:
         with self._db.write() as db:
             db.conn.execute(
                 "INSERT INTO queue VALUES (?,?,?,?,?)",
-                [queued_id, branch_id, whole(text), state, now()],
+                [queued_id, branch_id, well_formed(text), state, now()],
             )
         return queued_id
 
@@ -304,6 +307,6 @@ class Branches:
         with self._db.read() as db:
             if db.conn.execute(
                 "SELECT 1 FROM branches WHERE session_id = ? AND name = ? AND binned_at IS NULL",
-                [session_id, whole(name)],
+                [session_id, well_formed(name)],
             ).fetchone():
                 raise NameTaken(f"A branch of this session is already called {name!r}.")

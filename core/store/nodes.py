@@ -8,7 +8,7 @@ from typing import Any
 
 from core.errors import NotFound
 from core.store.database import Database
-from core.types import PARTS, MarkKind, Node, Parts, Text
+from core.types import CONFIG, PARTS, Config, MarkKind, Node, Parts, Text, well_formed
 
 _COLUMNS = (
     "id, session_id, parent_id, role, text, parts_json, sent_suffix, author, source_id,"
@@ -41,7 +41,7 @@ class Nodes:
                     node.role,
                     text,
                     None if plain else PARTS.dump_json(parts).decode(),
-                    node.sent_suffix or None,
+                    well_formed(node.sent_suffix) or None,
                     node.author,
                     node.source_id,
                     None if node.raw is None else json.dumps(node.raw),
@@ -179,15 +179,16 @@ class Nodes:
     # --- marks ---
 
     def mark(self, node_id: str, kind: MarkKind, value: str | None) -> None:
-        """Set a mark, or remove it with ``None``."""
+        """Set a mark, or remove it with ``None``. Raises :class:`NotFound`."""
         with self._db.write() as db:
+            self.get(node_id)
             if value is None:
                 db.conn.execute("DELETE FROM marks WHERE node_id = ? AND kind = ?", [node_id, kind])
             else:
                 db.conn.execute(
                     "INSERT INTO marks VALUES (?,?,?)"
                     " ON CONFLICT (node_id, kind) DO UPDATE SET value = excluded.value",
-                    [node_id, kind, value],
+                    [node_id, kind, well_formed(value)],
                 )
 
     def marks(self, node_ids: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -256,21 +257,22 @@ class Nodes:
                 self._lineages.popitem(last=False)
 
 
-def whole(text: str) -> str:
-    """Text that UTF-8 can hold: surrogate halves joined where they pair, else replaced."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def storable(parts: Parts) -> list[Any]:
-    """The parts with every text made whole."""
+    """The parts with every text in them made whole: tools and file names have some too."""
     return [
-        type(part)(text=whole(part.text)) if part.type in ("text", "thinking") else part
+        type(part)(**{name: _whole_if_text(getattr(part, name)) for name in part.__slots__})
         for part in parts
     ]
+
+
+def config_json(config: Config) -> str:
+    """A config as JSON that can be stored, whatever was pasted into the system prompt."""
+    found = CONFIG.dump_python(config, mode="json")
+    return well_formed(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+
+
+def _whole_if_text(value: Any) -> Any:
+    return well_formed(value) if isinstance(value, str) else value
 
 
 def _node(row: Mapping[str, Any]) -> Node:

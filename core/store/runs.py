@@ -11,7 +11,7 @@ from typing import Any
 
 from core.errors import NotFound
 from core.store.database import Database
-from core.store.nodes import storable, whole
+from core.store.nodes import config_json, storable
 from core.types import (
     CONFIG,
     PARTS,
@@ -25,6 +25,7 @@ from core.types import (
     Run,
     Usage,
     now,
+    well_formed,
 )
 
 _SELECT = (
@@ -51,12 +52,12 @@ class Runs:
         objective: str = "",
     ) -> None:
         """Write the run and what is about to be sent."""
-        config = CONFIG.dump_json(run.config).decode()
+        config = config_json(run.config)
         envelope = json.dumps(request.envelope, ensure_ascii=False, sort_keys=True)
         with self._db.write() as db:
             tail = self._chain(db, request.messages)
             config_hash = _keep(db, "configs", config)
-            envelope_hash = _keep(db, "envelopes", whole(envelope))
+            envelope_hash = _keep(db, "envelopes", well_formed(envelope))
             db.conn.execute(
                 "INSERT INTO runs (id, session_id, branch_id, context_tip_id, purpose, provider,"
                 " model, config_hash, overrides_json, objective, state, started_at, owner,"
@@ -72,7 +73,7 @@ class Runs:
                     run.config.model,
                     config_hash,
                     json.dumps([[o.kind, o.target_id] for o in overrides]) if overrides else None,
-                    whole(objective),
+                    well_formed(objective),
                     run.state,
                     run.started_at,
                     run.owner,
@@ -195,7 +196,7 @@ class Runs:
         links: list[tuple[bytes, bytes | None, str]] = []
         parent: bytes | None = None
         for message in messages:
-            body = whole(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+            body = well_formed(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
             digest = blake2b((parent or b"") + body.encode(), digest_size=16).digest()
             links.append((digest, parent, body))
             parent = digest
@@ -206,6 +207,21 @@ class Runs:
             new.append(link)
         db.conn.executemany("INSERT INTO wire VALUES (?,?,?)", reversed(new))
         return parent
+
+
+def drop_unused(db: Any) -> None:
+    """Delete what no run refers to any more: its runs were deleted for good."""
+    db.conn.execute(
+        "DELETE FROM wire WHERE hash NOT IN (WITH RECURSIVE used(hash) AS ("
+        " SELECT wire_tail FROM runs WHERE wire_tail IS NOT NULL"
+        " UNION SELECT wire.parent_hash FROM wire JOIN used ON wire.hash = used.hash"
+        " WHERE wire.parent_hash IS NOT NULL) SELECT hash FROM used)"
+    )
+    for table, column in (("configs", "config_hash"), ("envelopes", "envelope_hash")):
+        db.conn.execute(
+            f"DELETE FROM {table} WHERE hash NOT IN"
+            f" (SELECT {column} FROM runs WHERE {column} IS NOT NULL)"
+        )
 
 
 def _keep(db: Any, table: str, body: str) -> bytes:

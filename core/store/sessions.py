@@ -5,8 +5,9 @@ from typing import Any
 
 from core.errors import NotFound
 from core.store.database import Database
-from core.store.nodes import whole
-from core.types import CONFIG, Config, Session, new_id, now
+from core.store.nodes import config_json
+from core.store.runs import drop_unused
+from core.types import CONFIG, Config, Session, new_id, now, well_formed
 
 _COLUMNS = (
     "id, title, objective, done_when, turn_budget, config_json, current_branch_id, created_at,"
@@ -39,11 +40,11 @@ class Sessions:
                 " current_branch_id, created_at, updated_at, seen_at) VALUES (?,?,?,?,?,?,?,?,?,?)",
                 [
                     session_id,
-                    whole(title),
-                    whole(objective),
-                    whole(done_when),
+                    well_formed(title),
+                    well_formed(objective),
+                    well_formed(done_when),
                     turn_budget,
-                    CONFIG.dump_json(config).decode(),
+                    config_json(config),
                     branch_id,
                     at,
                     at,
@@ -92,7 +93,9 @@ class Sessions:
         if unknown := columns.keys() - allowed:
             raise ValueError(f"not columns that may be changed: {sorted(unknown)}")
         names = ", ".join(f"{name} = ?" for name in columns)
-        values = [whole(value) if isinstance(value, str) else value for value in columns.values()]
+        values = [
+            well_formed(value) if isinstance(value, str) else value for value in columns.values()
+        ]
         with self._db.write() as db:
             db.conn.execute(f"UPDATE sessions SET {names} WHERE id = ?", [*values, session_id])
 
@@ -101,7 +104,7 @@ class Sessions:
         with self._db.write() as db:
             db.conn.execute(
                 "UPDATE sessions SET config_json = ? WHERE id = ?",
-                [CONFIG.dump_json(config).decode(), session_id],
+                [config_json(config), session_id],
             )
 
     def touch(self, session_id: str, first_line: str | None = None) -> None:
@@ -111,7 +114,7 @@ class Sessions:
             if first_line and (title := title_from(first_line)):
                 db.conn.execute(
                     "UPDATE sessions SET title = ? WHERE id = ? AND title = ?",
-                    [whole(title), session_id, _UNTITLED],
+                    [well_formed(title), session_id, _UNTITLED],
                 )
 
     def seen(self, session_id: str) -> None:
@@ -135,12 +138,24 @@ class Sessions:
             db.conn.execute("UPDATE sessions SET binned_at = NULL WHERE id = ?", [session_id])
 
     def delete_for_good(self, session_id: str) -> None:
-        """Delete a binned session and everything in it. The only act that cannot be undone."""
+        """Delete a binned session and everything in it. The only act that cannot be undone.
+
+        A session that is not in the bin (any more) is left alone.
+        """
         with self._db.write() as db:
+            if not db.conn.execute(
+                "SELECT 1 FROM sessions WHERE id = ? AND binned_at IS NOT NULL", [session_id]
+            ).fetchone():
+                return
             db.conn.execute("UPDATE branches SET tip_id = NULL WHERE session_id = ?", [session_id])
-            db.conn.execute(
-                "DELETE FROM sessions WHERE id = ? AND binned_at IS NOT NULL", [session_id]
-            )
+            # Children first: a cascade from parents would nest as deep as the tree, and SQLite
+            # gives up at 1,000.
+            nodes = db.conn.execute(
+                "SELECT seq FROM nodes WHERE session_id = ? ORDER BY seq DESC", [session_id]
+            ).fetchall()
+            db.conn.executemany("DELETE FROM nodes WHERE seq = ?", nodes)
+            db.conn.execute("DELETE FROM sessions WHERE id = ?", [session_id])
+            drop_unused(db)
 
 
 def title_from(text: str) -> str:

@@ -39,7 +39,8 @@ def draw(runner: Runner, view: View, on_act: Callable[[], None]) -> None:
 
 def act() -> dict[str, Any] | None:
     """What the person just did in the thread."""
-    return state.triggered(KEY, "act")
+    done: dict[str, Any] | None = state.triggered(KEY, "act")
+    return done
 
 
 def thread_data(runner: Runner, view: View) -> dict[str, Any]:

@@ -26,7 +26,8 @@ def draw(runner: Runner, view: View, on_act: Callable[[], None], *, key: str = K
 
 def act(key: str = KEY) -> dict[str, Any] | None:
     """What the person just did in the tree."""
-    return state.triggered(key, "act")
+    done: dict[str, Any] | None = state.triggered(key, "act")
+    return done
 
 
 def tree_data(runner: Runner, view: View, *, height: int = 330) -> dict[str, Any]:

@@ -10,8 +10,20 @@ import { textOf } from "./words.js";
  */
 const ACTS = [
   { key: "fork", picture: "fork", label: "Fork here", change: true },
-  { key: "edit", picture: "edit", label: "Edit", change: true, only: ["user", "assistant", "system"] },
-  { key: "regenerate", picture: "regenerate", label: "Regenerate", change: true, only: ["user", "assistant"] },
+  {
+    key: "edit",
+    picture: "edit",
+    label: "Edit",
+    change: true,
+    only: ["user", "assistant", "system"],
+  },
+  {
+    key: "regenerate",
+    picture: "regenerate",
+    label: "Regenerate",
+    change: true,
+    only: ["user", "assistant"],
+  },
   { key: "copy", picture: "copy", label: "Copy" },
   {
     key: "changes",
@@ -29,7 +41,13 @@ const ACTS = [
     extra: true,
     pressed: (turn) => turn.entry.final,
   },
-  { key: "raw", picture: "raw", label: "Raw view", extra: true, pressed: (turn) => turn.mode === "raw" },
+  {
+    key: "raw",
+    picture: "raw",
+    label: "Raw view",
+    extra: true,
+    pressed: (turn) => turn.mode === "raw",
+  },
   { key: "bin", picture: "bin", label: "Move to bin", change: true, extra: true },
 ];
 

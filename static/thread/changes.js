@@ -37,7 +37,8 @@ export function joined(pieces) {
     else if (piece.added) added += piece.value;
     else {
       const next = pieces[index + 1];
-      const bridge = /^[^\S\n]+$/.test(piece.value) && (removed || added) && (next?.removed || next?.added);
+      const bridge =
+        /^[^\S\n]+$/.test(piece.value) && (removed || added) && (next?.removed || next?.added);
       if (bridge) {
         removed += piece.value;
         added += piece.value;

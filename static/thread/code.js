@@ -28,7 +28,13 @@ export function decorateCode(pre) {
       h("span", { text: language || "text" }),
       h(
         "button",
-        { type: "button", class: "act", "data-copy": "code", "aria-label": "Copy code", title: "Copy code" },
+        {
+          type: "button",
+          class: "act",
+          "data-copy": "code",
+          "aria-label": "Copy code",
+          title: "Copy code",
+        },
         icon("copy"),
       ),
     ),

@@ -45,7 +45,8 @@ export function editor({ id, role, text, done }) {
   untouched.value = text; // the browser normalises line ends; compare like with like
 
   const finish = (result) => {
-    if (result === null) writeDraft(id, area.value === untouched.value ? null : { open: false, text: area.value });
+    if (result === null)
+      writeDraft(id, area.value === untouched.value ? null : { open: false, text: area.value });
     else writeDraft(id, null);
     done(result);
   };
@@ -59,7 +60,8 @@ export function editor({ id, role, text, done }) {
   });
   const grow = () => {
     primary.disabled = !area.value.trim();
-    if (area.value.length > 50_000) area.style.height = "60vh"; // measuring would be slow
+    if (area.value.length > 50_000)
+      area.style.height = "60vh"; // measuring would be slow
     else {
       area.style.height = "auto";
       area.style.height = `${Math.min(area.scrollHeight + 2, window.innerHeight * 0.6)}px`;

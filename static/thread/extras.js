@@ -39,15 +39,29 @@ function queued(view, item, readonly) {
   const held = item.state === "held";
   return h(
     "div",
-    { class: "card queued", role: "group", "aria-label": "Queued message", "data-queue-id": item.id },
+    {
+      class: "card queued",
+      role: "group",
+      "aria-label": "Queued message",
+      "data-queue-id": item.id,
+    },
     icon("clock"),
-    h("div", { class: "card-words plain", dir: "auto" }, h("span", { class: "muted", text: held ? "Held: " : "Queued: " }), visible(item.text)),
+    h(
+      "div",
+      { class: "card-words plain", dir: "auto" },
+      h("span", { class: "muted", text: held ? "Held: " : "Queued: " }),
+      visible(item.text),
+    ),
     readonly
       ? null
       : h(
           "div",
           { class: "card-bar" },
-          held ? textButton("Send now", () => view.act({ action: "send_queued", id: item.id }), { class: "button primary" }) : null,
+          held
+            ? textButton("Send now", () => view.act({ action: "send_queued", id: item.id }), {
+                class: "button primary",
+              })
+            : null,
           textButton("Take back", () => view.act({ action: "unqueue", id: item.id })),
         ),
   );

@@ -91,7 +91,8 @@ export class Focus {
   /** Whether Escape means the live answer: nothing nearer to close, nothing being typed. */
   #stops(event) {
     if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return false;
-    if (this.layer.querySelector(":popover-open") || document.querySelector('[role="dialog"]')) return false;
+    if (this.layer.querySelector(":popover-open") || document.querySelector('[role="dialog"]'))
+      return false;
     const typing = event.composedPath()[0].closest?.("input, textarea, select, [contenteditable]");
     return !typing || typing.value === "";
   }

@@ -16,6 +16,8 @@ const SLICE = 20_000;
 
 const LINK = /^(https?:\/\/|mailto:)/i;
 const INLINE_IMAGE = /^data:image\/(png|jpeg|gif|webp);base64,/i;
+const LEFTWARD =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const escapeHtml = (text) => text.replace(/[&<>"']/g, (char) => ESCAPES[char]);
 
@@ -36,7 +38,8 @@ const md = new Marked({
       const raw = this.rules.block.html.exec(src)?.[0];
       if (!raw) return undefined;
       const open = /^ {0,3}<(?:(script|pre|style|textarea)\b|!--)/i.exec(raw);
-      const closed = !open || raw.toLowerCase().includes(open[1] ? `</${open[1].toLowerCase()}` : "-->");
+      const closed =
+        !open || raw.toLowerCase().includes(open[1] ? `</${open[1].toLowerCase()}` : "-->");
       const blank = closed ? -1 : raw.search(/\n[ \t]*\n/);
       const cut = blank < 0 ? raw : raw.slice(0, blank + 1);
       return { type: "html", raw: cut, text: cut, block: true };
@@ -47,7 +50,8 @@ const md = new Marked({
       return block ? `<div class="literal">${escapeHtml(text.trimEnd())}</div>` : escapeHtml(text);
     },
     image({ href, text, raw }) {
-      if (INLINE_IMAGE.test(href)) return `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">`;
+      if (INLINE_IMAGE.test(href))
+        return `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">`;
       if (!/^https?:\/\//i.test(href)) return escapeHtml(raw);
       const label = escapeHtml(text || href);
       return `<a class="remote-image" href="${escapeHtml(href)}">${label}</a>`;
@@ -107,8 +111,12 @@ function decorate(fragment) {
     table.replaceWith(box);
     box.append(table);
   }
-  for (const block of fragment.querySelectorAll("p,h1,h2,h3,h4,h5,h6,ul,ol,li,blockquote,td,th,.literal")) {
+  for (const block of fragment.querySelectorAll("p,h1,h2,h3,h4,h5,h6,td,th,.literal")) {
     block.setAttribute("dir", "auto");
+  }
+  // "auto" does not look into blocks that have a direction of their own; bullets and bars do
+  for (const block of fragment.querySelectorAll("ul,ol,blockquote")) {
+    if (LEFTWARD.test(/\p{L}/u.exec(block.textContent)?.[0])) block.setAttribute("dir", "rtl");
   }
   for (const pre of fragment.querySelectorAll("pre")) decorateCode(pre);
 }
@@ -127,7 +135,9 @@ export function plain(text, className = "plain") {
     // a slice is a block, so it may only end where a line does, unless the line has no end
     const end = newline < 0 || newline - start > 10 * SLICE ? start + 10 * SLICE : newline + 1;
     const part = shown.slice(start, end);
-    box.append(h("div", { class: "slice", text: part.endsWith("\n") ? part.slice(0, -1) || "\n" : part }));
+    box.append(
+      h("div", { class: "slice", text: part.endsWith("\n") ? part.slice(0, -1) || "\n" : part }),
+    );
     start = end;
   }
   return box;
@@ -148,8 +158,10 @@ export function longMessage(text, { markdown, resize }) {
       shown = next;
       bar.replaceChildren(...controls);
     });
-  const button = (label, act) => h("button", { type: "button", class: "button", onclick: act }, label);
-  const showAll = () => show(plain(text), ...(markdown ? [button("Show as Markdown", showMarkdown)] : []));
+  const button = (label, act) =>
+    h("button", { type: "button", class: "button", onclick: act }, label);
+  const showAll = () =>
+    show(plain(text), ...(markdown ? [button("Show as Markdown", showMarkdown)] : []));
   const showMarkdown = () => show(renderLazily(text), button("Show as plain text", showAll));
   bar.append(
     h("span", { class: "muted", text: "Long message. " }),

@@ -141,7 +141,8 @@ export class Scroll {
 
   /** The first of `elements` (in order on the page) whose end is below the top of the view. */
   firstVisible(elements) {
-    const edge = this.element === document.scrollingElement ? 0 : this.element.getBoundingClientRect().top;
+    const edge =
+      this.element === document.scrollingElement ? 0 : this.element.getBoundingClientRect().top;
     let low = 0;
     let high = elements.length;
     while (low < high) {

@@ -3,7 +3,12 @@
 import { h, icon } from "./dom.js";
 import { place } from "./menu.js";
 
-const quoted = (text) => text.trim().split("\n").map((line) => `> ${line}`).join("\n");
+const quoted = (text) =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => `> ${line}`)
+    .join("\n");
 
 const ACTS = [
   ["Quote", "quote", (text) => ({ action: "compose", text: `${quoted(text)}\n\n` })],
@@ -99,7 +104,8 @@ export function watchSelection({ root, layer, act, readonly }) {
   document.addEventListener("scroll", hide, { capture: true, passive: true });
   return () => {
     clearTimeout(timer);
-    for (const [type, handler] of Object.entries(events)) document.removeEventListener(type, handler);
+    for (const [type, handler] of Object.entries(events))
+      document.removeEventListener(type, handler);
     document.removeEventListener("scroll", hide, { capture: true });
     bar.remove();
   };

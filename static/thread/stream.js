@@ -51,7 +51,10 @@ class Growing {
     this.#shown = rest;
     const found = blocks(rest);
     while (found.length && found.at(-1).type === "space") found.pop();
-    const finished = found.slice(0, -1).map((block) => block.raw).join("");
+    const finished = found
+      .slice(0, -1)
+      .map((block) => block.raw)
+      .join("");
     if (finished.trim()) this.#finish(finished);
     const tail = rest.slice(finished.length);
     const shown = last ? tail : closed(withoutHalfLine(tail));
@@ -84,7 +87,12 @@ export class LiveTurn {
     this.bar = h("progress", { max: 1, "aria-label": "Progress" });
     this.summary = h("summary", {});
     this.thought = h("div", { class: "plain quiet", dir: "auto" });
-    this.thinking = h("details", { class: "fold thinking", hidden: true }, this.summary, this.thought);
+    this.thinking = h(
+      "details",
+      { class: "fold thinking", hidden: true },
+      this.summary,
+      this.thought,
+    );
     this.box = h("div", { class: "body" }, this.thinking, this.#growing.box);
     this.meta = h("div", { class: "meta" });
     this.stopButton = h(
@@ -213,7 +221,9 @@ export class LiveTurn {
 
   #drawStage() {
     const { run } = this;
-    const left = run.retry ? Math.max(0, Math.ceil((run.retry.until - performance.now()) / 1000)) : 0;
+    const left = run.retry
+      ? Math.max(0, Math.ceil((run.retry.until - performance.now()) / 1000))
+      : 0;
     const words = run.retry ? `Retrying in ${left} s: ${run.retry.message}` : stageWords(run);
     if (this.stage.firstChild?.textContent !== words) {
       this.stage.replaceChildren(h("span", { class: "stage-words", text: words }), this.bar);

@@ -2,10 +2,11 @@
 // and the live answer in step with the connection.
 
 import { tick, toClipboard } from "./actions.js";
-import { body, loadBodies, olderPage } from "./bodies.js";
+import { body, loadBodies } from "./bodies.js";
 import { h, icon } from "./dom.js";
 import { extras } from "./extras.js";
 import { Focus } from "./focus.js";
+import { History } from "./history.js";
 import { Lineage } from "./lineage.js";
 import { live } from "./live.js";
 import { Refresh } from "./refresh.js";
@@ -23,27 +24,34 @@ const BODY_PATIENCE = 1500; // ms a drawing waits for bodies; then they follow
 export class Thread {
   data = null;
   #component = null;
-  #lineage = new Lineage();
-  #turns = new Map();
+  lineage = new Lineage();
+  turns = new Map();
   #live = null; // the LiveTurn on the page
   #seen = 0; // counts updates, so that only the newest is drawn
   #acts = 0;
   #lastAct = null;
-  #focused = null;
-  #loading = null;
   #drawn = false;
 
   constructor(parent) {
     this.parent = parent;
-    this.sentinel = h("div", { class: "older", hidden: true }, h("span", { class: "muted", text: "Loading earlier turns\u2026" }));
+    const note = h("span", { class: "muted", text: "Loading earlier turns\u2026" });
+    this.sentinel = h("div", { class: "older", hidden: true }, note);
     this.list = h("div", { class: "turns", role: "feed", "aria-label": "Conversation" });
     this.extras = h("div", { class: "extras" });
     this.status = h("div", { class: "sr-only", role: "status" });
     this.layer = h("div", { class: "layer" });
-    this.pill = h("button", { type: "button", class: "pill", hidden: true, onclick: () => this.scroll.toBottom() }, icon("latest"), "Jump to latest");
-    this.root = h("div", { class: "thread" }, this.sentinel, this.list, this.extras, h("div", { class: "pill-box" }, this.pill), this.status, this.layer);
+    this.pill = h(
+      "button",
+      { type: "button", class: "pill", hidden: true, onclick: () => this.scroll.toBottom() },
+      icon("latest"),
+      "Jump to latest",
+    );
+    const pill = h("div", { class: "pill-box" }, this.pill);
+    const { sentinel, list, extras: cards, status, layer } = this;
+    this.root = h("div", { class: "thread" }, sentinel, list, cards, pill, status, layer);
     parent.append(this.root);
     this.scroll = new Scroll(this.root, { onmove: () => this.#drawPill() });
+    this.history = new History(this);
     this.refresh = new Refresh({
       needed: (message) => this.#behind(message),
       insist: (message) => message.run !== undefined && message.run === this.#live?.run.run,
@@ -53,7 +61,7 @@ export class Thread {
       root: this.root,
       list: this.list,
       layer: this.layer,
-      turnOf: (article) => this.#turns.get(article.dataset.nodeId),
+      turnOf: (article) => this.turns.get(article.dataset.nodeId),
       stop: () => this.#live?.stop(),
     });
     this.#wire();
@@ -69,17 +77,10 @@ export class Thread {
 
   #wire() {
     this.root.addEventListener("click", (event) => this.#copyCode(event));
-    const older = new IntersectionObserver(
-      (entries) => entries.some((entry) => entry.isIntersecting) && this.#loadOlder(),
-      { root: this.scroll.element === document.scrollingElement ? document : this.scroll.element, rootMargin: "800px 0px" },
-    );
-    older.observe(this.sentinel);
-    this.bodiesWanted = new IntersectionObserver((entries) => this.#wantBodies(entries), { rootMargin: "1200px 0px" });
     this.ends = [
       live.listen((message) => this.#hear(message)),
       () => this.focus.destroy(),
-      () => older.disconnect(),
-      () => this.bodiesWanted.disconnect(),
+      () => this.history.destroy(),
       watchSelection({
         root: this.parent,
         layer: this.layer,
@@ -95,7 +96,7 @@ export class Thread {
   act(act) {
     this.#lastAct = act.action;
     this.refresh.acted();
-    if (act.action !== "compose" && act.action !== "stop") this.#lineage.stale = true;
+    if (act.action !== "compose" && act.action !== "stop") this.lineage.stale = true;
     this.#send(act);
   }
 
@@ -141,21 +142,20 @@ export class Thread {
     this.#live?.destroy();
     this.#live?.article.remove();
     this.#live = null;
-    for (const turn of this.#turns.values()) turn.article.remove();
-    this.#turns.clear();
-    this.#lineage = new Lineage();
+    for (const turn of this.turns.values()) turn.article.remove();
+    this.turns.clear();
+    this.lineage = new Lineage();
     this.#drawn = false;
-    this.#focused = null;
   }
 
   #draw() {
     const { data } = this;
     const first = !this.#drawn;
-    const step = this.#lineage.take(data);
+    const step = this.lineage.take(data);
     this.#drawn = true;
     const anchor = first ? null : this.#anchor(step);
     const change = () => {
-      this.#drawTurns();
+      this.drawTurns();
       this.#drawLive();
       this.extras.replaceChildren(...extras(this, data));
     };
@@ -167,16 +167,15 @@ export class Thread {
     if (first || forward) this.scroll.toBottom();
     else this.scroll.follow();
     if (step.turned || step.sent) this.#lastAct = null;
-    this.sentinel.hidden = !this.#lineage.more;
+    this.sentinel.hidden = !this.lineage.more;
     this.focus.arrive();
     this.#drawPill();
-    if (data.focus !== this.#focused) this.#goTo(data.focus);
-    if (this.#lineage.stale && this.#lineage.older()) this.#renewOlder();
+    this.history.follow(data);
   }
 
   /** The turn whose place on the screen is kept: where versions part, or the first in view. */
   #anchor({ turned, common }) {
-    const turns = this.#lineage.drawn.map((id) => this.#turns.get(id)).filter(Boolean);
+    const turns = this.lineage.drawn.map((id) => this.turns.get(id)).filter(Boolean);
     if (!turns.length) return null;
     const visible = this.scroll.firstVisible(turns.map((turn) => turn.article));
     const index = turns.findIndex((turn) => turn.article === visible);
@@ -189,18 +188,19 @@ export class Thread {
     const top = article.getBoundingClientRect().top;
     this.scroll.hold(article, change);
     if (article.isConnected) return;
-    const stand = this.#turns.get(this.#lineage.entries[Math.min(index, this.#lineage.entries.length - 1)]?.id);
+    const { entries } = this.lineage;
+    const stand = this.turns.get(entries[Math.min(index, entries.length - 1)]?.id);
     if (!stand) return;
     this.scroll.move(stand.article.getBoundingClientRect().top - top);
   }
 
-  #drawTurns() {
-    const { entries } = this.#lineage;
+  drawTurns() {
+    const { entries } = this.lineage;
     const ids = new Set(entries.map(({ id }) => id));
-    for (const [id, turn] of this.#turns) {
+    for (const [id, turn] of this.turns) {
       if (ids.has(id)) continue;
       turn.article.remove();
-      this.#turns.delete(id);
+      this.turns.delete(id);
     }
     let previous = null;
     entries.forEach((entry, index) => {
@@ -209,16 +209,16 @@ export class Thread {
       if (next !== turn.article) this.list.insertBefore(turn.article, next);
       previous = turn.article;
     });
-    this.#lineage.drawn = entries.map(({ id }) => id);
+    this.lineage.drawn = entries.map(({ id }) => id);
     this.focus.settle(previous);
   }
 
   #turn(entry, last) {
-    let turn = this.#turns.get(entry.id);
+    let turn = this.turns.get(entry.id);
     if (!turn) {
       turn = new Turn(this, entry);
-      this.#turns.set(entry.id, turn);
-      if (!turn.drawn) this.bodiesWanted.observe(turn.article);
+      this.turns.set(entry.id, turn);
+      if (!turn.drawn) this.history.want(turn.article);
       if (this.#live && this.#isNodeOf(this.#live.run, entry)) this.#swap(turn);
     } else if (!turn.drawn && turn.body) turn.draw();
     turn.update(entry, last);
@@ -232,7 +232,7 @@ export class Thread {
     const run = live.runs.get(message.run);
     if (this.#live && run?.run === this.#live.run.run) this.#live.update(run);
     else if (message.type === "hello" || message.type === "started") this.#drawLive();
-    if (message.type === "changed") this.#lineage.stale = true;
+    if (message.type === "changed") this.lineage.stale = true;
     if (message.type === "ended" && run) this.announce("The answer is complete");
     if (["hello", "started", "ended", "changed"].includes(message.type)) this.refresh.ask(message);
   }
@@ -244,9 +244,9 @@ export class Thread {
   /** The run whose words belong at the end of what is shown, or null. */
   #current() {
     const { data } = this;
-    const named = data.live && (live.runs.get(data.live.run) ?? { ...data.live, text: "", thinking: "", since: null });
+    const unheard = { ...data.live, text: "", thinking: "", since: null };
     const found =
-      named ??
+      (data.live && (live.runs.get(data.live.run) ?? unheard)) ??
       [...live.runs.values()].findLast(
         (run) =>
           ANSWERS.has(run.purpose ?? "reply") &&
@@ -254,7 +254,7 @@ export class Thread {
           (!run.branch || !data.branch_id || run.branch === data.branch_id),
       );
     if (!found || data.trouble?.run === found.run) return null;
-    return this.#lineage.entries.some((entry) => this.#isNodeOf(found, entry)) ? null : found;
+    return this.lineage.entries.some((entry) => this.#isNodeOf(found, entry)) ? null : found;
   }
 
   #drawLive() {
@@ -301,92 +301,7 @@ export class Thread {
 
   /** The number of the last turn that is shown. */
   lastTurnNumber() {
-    return this.#lineage.entries.at(-1)?.turn;
-  }
-
-  // --- older turns ---------------------------------------------------------------------
-
-  /** Load one page of older turns and put it above, without moving what is read. */
-  #loadOlder({ bodies = true } = {}) {
-    if (!this.#drawn || !this.#lineage.more) return null;
-    this.#loading ??= this.#fetchOlder(bodies)
-      .catch(() => this.announce("Earlier turns could not be loaded"))
-      .finally(() => (this.#loading = null));
-    return this.#loading;
-  }
-
-  async #fetchOlder(bodies) {
-    const lineage = this.#lineage;
-    const { tip, token } = this.data;
-    const before = lineage.entries[0]?.id;
-    if (!before || !tip) return;
-    const page = await olderPage(tip, before, token);
-    if (bodies) await loadBodies(page.entries.map(({ id }) => id), token).catch(() => null);
-    if (lineage !== this.#lineage || lineage.entries[0]?.id !== before) return;
-    const first = this.scroll.firstVisible([...this.list.children]);
-    this.scroll.hold(first, () => {
-      lineage.prepend(page);
-      this.#drawTurns();
-      this.sentinel.hidden = !lineage.more;
-    });
-    // Still in sight: the observer only tells about changes.
-    const near = this.sentinel.getBoundingClientRect().bottom > -800;
-    if (bodies && near && lineage.more) setTimeout(() => this.#loadOlder(), 50);
-  }
-
-  /** Ask again about turns above the window, whose marks an act may have changed. */
-  async #renewOlder() {
-    const lineage = this.#lineage;
-    const { tip, token } = this.data;
-    lineage.stale = false;
-    let before = this.data.entries[0]?.id;
-    let left = lineage.older();
-    while (left > 0 && before) {
-      const page = await olderPage(tip, before, token).catch(() => null);
-      if (!page?.entries.length || lineage !== this.#lineage || tip !== this.data.tip) return;
-      lineage.renew(page.entries);
-      for (const entry of page.entries) this.#turns.get(entry.id)?.update(entry, false);
-      before = page.entries[0].id;
-      left -= page.entries.length;
-    }
-  }
-
-  #wantBodies(entries) {
-    const near = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
-    if (!near.length) return;
-    const turns = near.map((article) => this.#turns.get(article.dataset.nodeId)).filter(Boolean);
-    for (const article of near) this.bodiesWanted.unobserve(article);
-    const draw = () => {
-      const anchor = this.scroll.firstVisible([...this.list.children]);
-      this.scroll.hold(anchor, () => turns.forEach((turn) => turn.drawn || turn.draw()));
-    };
-    loadBodies(turns.map((turn) => turn.id), this.data.token).then(draw, () => {
-      // come back to them when they are next in view
-      setTimeout(() => turns.forEach((turn) => this.bodiesWanted.observe(turn.article)), 2000);
-    });
-  }
-
-  /** Go to a node that a link, a search or the tree points at, loading what lies between. */
-  async #goTo(node) {
-    this.#focused = node;
-    if (!node) return;
-    while (!this.#turns.has(node) && this.#lineage.more && this.#focused === node) {
-      const length = this.#lineage.entries.length;
-      await this.#loadOlder({ bodies: false });
-      if (this.#lineage.entries.length === length) return;
-    }
-    const turn = this.#turns.get(node);
-    if (!turn || this.#focused !== node) return;
-    const from = this.#lineage.entries.findIndex(({ id }) => id === node);
-    const near = this.#lineage.entries.slice(Math.max(0, from - 10), from + 10).map(({ id }) => id);
-    await loadBodies(near, this.data.token).catch(() => null);
-    for (const id of near) {
-      const one = this.#turns.get(id);
-      if (one && !one.drawn && one.body) one.draw();
-    }
-    this.scroll.show(turn.article);
-    turn.flash();
-    this.focus.rove(turn.article);
+    return this.lineage.entries.at(-1)?.turn;
   }
 
   // --- small things --------------------------------------------------------------------

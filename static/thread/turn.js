@@ -273,7 +273,8 @@ export class Turn {
         this.#edit = null;
         this.article.classList.remove("editing");
       });
-      if (text !== null) this.view.act({ action: "edit", node: id, text, send: role !== "assistant" });
+      if (text !== null)
+        this.view.act({ action: "edit", node: id, text, send: role !== "assistant" });
       if (text === null) this.article.focus({ preventScroll: true });
     };
     this.#edit = editor({ id, role, text: textOf(this.body), done });

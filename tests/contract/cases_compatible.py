@@ -30,8 +30,8 @@ TROUBLES: dict[Trouble, fake.Play] = {
         429, "Rate limit reached.", code="rate_limit_exceeded", headers={"retry-after": "7"}
     ),
     "quota": fake.refusal(429, "You exceeded your current quota.", code="insufficient_quota"),
-    "overloaded": fake.refusal(503, "Loading model", type="unavailable_error"),
-    "server_error": fake.refusal(500, "The server had an error.", type="server_error"),
+    "overloaded": fake.refusal(503, "Loading model", kind="unavailable_error"),
+    "server_error": fake.refusal(500, "The server had an error.", kind="server_error"),
     "gateway_timeout": fake.Play(status=504, body="<html>Gateway time-out</html>"),
     "context_too_long": fake.refusal(400, "Too much.", code="context_length_exceeded"),
     "context_too_long_in_words": fake.refusal(400, _LONG),

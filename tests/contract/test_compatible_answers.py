@@ -239,9 +239,10 @@ def test_a_key_that_looks_like_words_is_hidden_too(secret: str) -> None:
     key, header = "plain-words-as-a-key", "header-words-as-a-key"
     server = fake.ChatCompletions(key=key)
     server.play = fake.refusal(403, f"You may not, {secret}!")
-    with serving(server.app) as address, pytest.raises(NoPermission, match=r"not, \[key\]!"):
+    with serving(server.app) as address:
         endpoint = Endpoint(base_url=f"{address}/v1", api_key=key, headers={"x-gate": header})
-        run(ask("Hi", "m"), endpoint)
+        with pytest.raises(NoPermission, match=r"not, \[key\]!"):
+            run(ask("Hi", "m"), endpoint)
 
 
 def test_one_client_is_kept_for_a_server_and_key() -> None:

@@ -22,7 +22,7 @@ from core.errors import (
     UnknownModel,
     Unreachable,
 )
-from core.types import Adapter, Delta, End, FinishReason, Progress, Stop, ToolCall, Usage
+from core.types import Adapter, Delta, End, Event, FinishReason, Progress, Stop, ToolCall, Usage
 from tests.contract.case import Case, Scene, Trouble, ending, events, words
 
 pytestmark = pytest.mark.needs("stream")
@@ -181,13 +181,11 @@ def test_the_time_to_wait_is_told(case: Case, adapter: Adapter) -> None:
 def test_trouble_in_the_middle_keeps_the_words_before_it(
     case: Case, adapter: Adapter, trouble: Trouble
 ) -> None:
-    found = []
-    with (
-        case.stage(Scene(trouble=trouble, trouble_after_text=True)) as stage,
-        pytest.raises(ERRORS[trouble]),
-    ):
-        for event in adapter.stream(adapter.build(stage.call), stage.endpoint, Stop()):
-            found.append(event)
+    found: list[Event] = []
+    with case.stage(Scene(trouble=trouble, trouble_after_text=True)) as stage:
+        stream = adapter.stream(adapter.build(stage.call), stage.endpoint, Stop())
+        with pytest.raises(ERRORS[trouble]):
+            found.extend(stream)
     assert words(found) == "Hello world"
 
 
@@ -254,7 +252,7 @@ def test_a_connection_that_breaks_is_told(case: Case, adapter: Adapter) -> None:
 def test_silence_is_not_waited_out_for_ever(
     case: Case, adapter: Adapter, early: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.connections.READ_SECONDS", 0.3)
+    monkeypatch.setattr("core.wire.connections.READ_SECONDS", 0.3)
     with (
         case.stage(Scene(stall=not early, wait=30 if early else 0)) as stage,
         pytest.raises(Timeout),

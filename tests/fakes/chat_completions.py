@@ -162,11 +162,11 @@ def refusal(
     *,
     param: str | None = None,
     code: str | None = None,
-    type: str = "invalid_request_error",
+    kind: str = "invalid_request_error",
     headers: Mapping[str, str] | None = None,
 ) -> Play:
     """An error in the documented shape."""
-    error = {"message": message, "type": type, "param": param, "code": code}
+    error = {"message": message, "type": kind, "param": param, "code": code}
     return Play(status=status, body={"error": error}, headers=headers or {})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core import errors
-from core.complaints import Complaint, error_for, kind_of, read, redacted, retry_after
+from core.wire.complaints import Complaint, error_for, kind_of, read, redacted, retry_after
 
 KEY = "sk-proj-AbCdEfGh0123456789"
 

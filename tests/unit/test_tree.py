@@ -70,7 +70,13 @@ def test_siblings_are_counted_from_one(
 
 @pytest.mark.parametrize(
     ("one", "other", "shared"),
-    [("", "u", None), ("ua", "ua", "ua"), ("uau", "uaa", "ua"), ("ua", "uau", "ua"), ("u", "a", None)],
+    [
+        ("", "u", None),
+        ("ua", "ua", "ua"),
+        ("uau", "uaa", "ua"),
+        ("ua", "uau", "ua"),
+        ("u", "a", None),
+    ],
 )
 def test_the_common_ancestor_is_the_last_that_both_share(
     one: str, other: str, shared: str | None
@@ -84,9 +90,7 @@ def test_the_common_ancestor_is_the_last_that_both_share(
     ("roles", "user", "answer"),
     [("", None, None), ("u", 0, None), ("uau", 2, 1), ("uata", 0, 3), ("a", None, 0)],
 )
-def test_the_last_words_of_each_are_found(
-    roles: str, user: int | None, answer: int | None
-) -> None:
+def test_the_last_words_of_each_are_found(roles: str, user: int | None, answer: int | None) -> None:
     lineage = line(roles)
     assert previous_user_turn(lineage) == (None if user is None else lineage[user])
     assert last_answer(lineage) == (None if answer is None else lineage[answer])

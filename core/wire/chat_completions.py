@@ -57,15 +57,25 @@ def messages(call: Call) -> list[dict[str, Json]]:
     Servers refuse a call without its result and a result without its call. A Stop or a cut
     history leaves both behind, so the first gets a stand-in and the second becomes words.
     """
-    pieces = [(message.role, *_pieces(message.parts)) for message in call.messages]
-    orders = [well_formed(call.system), *(text for role, text, _, _ in pieces if role == "system")]
-    wire: list[dict[str, Json]] = []
-    if system := "\n\n".join(order for order in orders if order.strip()):
-        wire.append({"role": "system", "content": system})
-    owed: dict[str, str] = {}
-    for role, text, calls, results in pieces:
-        if role == "system":
+    orders = [call.system, *(text_of(m.parts) for m in call.messages if m.role == "system")]
+    system = "\n\n".join(well_formed(order) for order in orders if order.strip())
+    first: Wire = [{"role": "system", "content": system}] if system else []
+    earlier = call.messages[:-1]
+    known, (wire, owed) = _written.longest(earlier, (first, {}), key=system)
+    wire, owed = list(wire), dict(owed)
+    _write(earlier[known:], wire, owed)
+    _written.keep(earlier, (tuple(wire), dict(owed)), key=system)
+    _write(call.messages[-1:], wire, owed)
+    _settle(wire, owed)
+    return wire
+
+
+def _write(messages: Sequence[Message], wire: Wire, owed: dict[str, str]) -> None:
+    """Add messages to the wire; ``owed`` are the calls, by id, that have no result yet."""
+    for message in messages:
+        if message.role == "system":
             continue
+        text, calls, results = _pieces(message.parts)
         for result in results:
             key = result.call_id or next((k for k, n in owed.items() if n == result.name), "")
             if owed.pop(key, None) is None:
@@ -78,11 +88,9 @@ def messages(call: Call) -> list[dict[str, Json]]:
         if calls:
             named = {call.id or f"call_{len(wire)}_{n}": call for n, call in enumerate(calls)}
             wire.append(_calling(text, named))
-            owed = {key: call.name for key, call in named.items()}
+            owed.update((key, call.name) for key, call in named.items())
         else:
-            _say(wire, "assistant" if role == "assistant" else "user", text)
-    _settle(wire, owed)
-    return wire
+            _say(wire, "assistant" if message.role == "assistant" else "user", text)
 
 
 def _pieces(parts: Parts) -> tuple[str, list[ToolCall], list[ToolResult]]:

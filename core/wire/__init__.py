@@ -1,0 +1,1 @@
+"""What adapters share: protocols as pure mapping, complaints as our errors, connections."""
