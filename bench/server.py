@@ -37,9 +37,7 @@ _HEAD = (
 )
 _WORD_EVENTS = [_event({"content": f"{_WORDS[n % len(_WORDS)]} "}) for n in range(CHUNKS)]
 _USAGE = {"prompt_tokens": 2000, "completion_tokens": CHUNKS, "total_tokens": 2000 + CHUNKS}
-_END = (
-    _event({}, "stop") + _event(None, usage=_USAGE) + _framed(b"data: [DONE]\n\n") + b"0\r\n\r\n"
-)
+_END = _event({}, "stop") + _event(None, usage=_USAGE) + _framed(b"data: [DONE]\n\n") + b"0\r\n\r\n"
 
 
 async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -47,4 +47,5 @@ class Beginnings(Generic[State]):
     def keep(self, items: Sequence[object], state: State, key: Hashable = None) -> None:
         """Remember what was worked out for all of the items."""
         with self._lock:
-            self._kept.append((key, items, state))
+            # In front: the newest is the likeliest, and the longest of its line.
+            self._kept.appendleft((key, items, state))

@@ -60,6 +60,18 @@ class Live:
         self.saved = 0
         self._began = time.monotonic()
         self._first: float | None = None
+        self._grown = threading.Condition()
+
+    def more_than(self, position: int) -> None:
+        """Wait until more than ``position`` deltas are there, or no more will come."""
+        with self._grown:
+            self._grown.wait_for(lambda: len(self.deltas) > position or self.done.is_set())
+
+    def end(self) -> None:
+        """Nothing comes any more, and what came is written down."""
+        self.done.set()
+        with self._grown:
+            self._grown.notify_all()
 
     def unsaved(self) -> bool:
         """Whether something has arrived since the last save."""
@@ -113,9 +125,7 @@ class Live:
         for event in adapter.stream(request, None, self.stop):
             match event:
                 case Delta():
-                    if self._first is None:
-                        self._first = time.monotonic()
-                    self.deltas.append(event)
+                    self._add(event)
                 case ToolCall():
                     self.calls.append(event)
                 case Progress():
@@ -123,6 +133,16 @@ class Live:
                 case End():
                     return event
         return None
+
+    def _add(self, delta: Delta) -> None:
+        self.deltas.append(delta)
+        with self._grown:
+            self._grown.notify_all()
+        if self._first is None:
+            self._first = time.monotonic()
+            # Let whoever waits for the first word have it now: a thread with more to read
+            # would go on for 5 ms.
+            time.sleep(0)
 
     def _outcome(self, end: End | None, failure: Failure | None = None) -> Outcome:
         finish: FinishReason

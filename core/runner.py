@@ -184,7 +184,7 @@ class Runner:
             yield from live.deltas[position : (position := len(live.deltas))]
             if done:
                 return
-            live.done.wait(0.02)
+            live.more_than(position)
 
     def wait(self, run_id: str, timeout: float | None = None) -> Run:
         """Wait until a run of this process has ended, and return it."""
@@ -346,7 +346,7 @@ class Runner:
     def _forget(self, live: Live) -> None:
         with self._lock:
             self._live.pop(live.run.id, None)
-        live.done.set()
+        live.end()
 
     def _work(self, live: Live, request: Request) -> None:
         try:

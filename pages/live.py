@@ -9,6 +9,7 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -105,7 +106,7 @@ async def _live(socket: WebSocket) -> None:
     stop_listening = backend.runner().listen(watcher.hear)
     hanging = asyncio.create_task(watcher.until_closed())
     try:
-        await watcher.watch(hanging)
+        await watcher.watch()
     except (WebSocketDisconnect, RuntimeError):
         pass  # the tab is gone; its run goes on
     finally:
@@ -120,7 +121,7 @@ class _Watcher:
         self._socket = socket
         self._session = session_id
         self._loop = asyncio.get_running_loop()
-        self._news: asyncio.Queue[News] = asyncio.Queue()
+        self._news: asyncio.Queue[News | None] = asyncio.Queue()
         self._read: dict[str, _Reader] = {}
 
     def hear(self, news: News) -> None:
@@ -128,22 +129,26 @@ class _Watcher:
         self._loop.call_soon_threadsafe(self._news.put_nowait, news)
 
     async def until_closed(self) -> None:
-        """Wait for the tab to close the socket."""
-        while True:
-            await self._socket.receive_text()
+        """Wait for the tab to close the socket, or the server to end, and end :meth:`watch`."""
+        with suppress(WebSocketDisconnect, RuntimeError):
+            while True:
+                await self._socket.receive_text()
+        self._news.put_nowait(None)
 
-    async def watch(self, hanging: asyncio.Task[None]) -> None:
+    async def watch(self) -> None:
         """Send the state, then every change, until the tab hangs up."""
         lives = backend.runner().live_in(self._session)
         self._read = {live.run.id: _Reader(live) for live in lives}
         await self._send({"type": "hello", "runs": [r.whole() for r in self._read.values()]})
-        while not hanging.done():
+        while True:
             try:
                 timeout = _TICK if self._read else 30.0
                 news = await asyncio.wait_for(self._news.get(), timeout)
             except TimeoutError:
                 await self._send_deltas()
                 continue
+            if news is None:
+                return
             await self._send_deltas()
             await self._tell(news)
 

@@ -57,7 +57,8 @@ def _write_nodes(store: Store, session_id: str, nodes: list[dict[str, Any]]) -> 
                 parent_id=ids[node["parent"]] if node["parent"] else None,
                 role=node["role"],
                 parts=(Text(text=node["text"]),),
-                author=node["author"],
+                # No model of ours wrote it here: it comes from a file, like any import.
+                author="import" if node["author"] == "model" else node["author"],
                 source_id=drafts[node["parent"]] if node["author"] == "hand-edited" else None,
                 created_at=now(),
             )

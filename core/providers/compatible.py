@@ -114,10 +114,11 @@ def _opened(request: Request, endpoint: Endpoint, stop: Stop) -> "openai.Stream[
         with heard(stop):
             return client.chat.completions.create(
                 model=request.envelope["model"],
-                messages=list(request.messages),
+                # As extra body: the SDK walks every message given here, and they are done.
+                messages=[],
                 stream=True,
                 stream_options=request.envelope["stream_options"],
-                extra_body=rest,
+                extra_body={**rest, "messages": request.messages},
             )
     except (TypeError, ValueError):  # not a number, or not JSON
         raise BadRequest("The settings hold a value that cannot be sent.") from None

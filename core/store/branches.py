@@ -25,17 +25,17 @@ class Branches:
         branch = Branch(
             id=new_id(),
             session_id=session_id,
-            name=name,
+            name=well_formed(name),
             tip_id=tip_id,
             forked_from_node_id=forked_from,
             created_at=now(),
         )
         with self._db.write() as db:
-            self._refuse_taken(session_id, name)
+            self._refuse_taken(session_id, branch.name)
             db.conn.execute(
                 "INSERT INTO branches (id, session_id, name, tip_id, forked_from_node_id,"
                 " created_at) VALUES (?,?,?,?,?,?)",
-                [branch.id, session_id, well_formed(name), tip_id, forked_from, branch.created_at],
+                [branch.id, session_id, branch.name, tip_id, forked_from, branch.created_at],
             )
         return branch
 
@@ -88,8 +88,10 @@ class Branches:
                 return False
             db.conn.execute("UPDATE branches SET tip_id = ? WHERE id = ?", [to, branch_id])
             last = self.last_move(branch_id)
-            if why == "answer" and last and last["why"] == "send" and last["to_tip"] == from_tip:
+            asked = last["to_tip"] if last and last["why"] == "send" else None
+            if last and why == "answer" and asked == from_tip == self._parent(db, to):
                 # A question and its answer are one move, so that one undo takes back both.
+                # Another answer in place of the first is a move of its own.
                 db.conn.execute("UPDATE branch_moves SET to_tip = ? WHERE id = ?", [to, last["id"]])
                 return True
             db.conn.execute(
@@ -302,6 +304,10 @@ class Branches:
                 "UPDATE queue SET state = 'held' WHERE branch_id = ? AND state = 'waiting'",
                 [branch_id],
             )
+
+    def _parent(self, db: Any, node_id: str | None) -> str | None:
+        row = db.conn.execute("SELECT parent_id FROM nodes WHERE id = ?", [node_id]).fetchone()
+        return row[0] if row else None
 
     def _refuse_taken(self, session_id: str, name: str) -> None:
         with self._db.read() as db:

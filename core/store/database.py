@@ -4,6 +4,7 @@ Streamlit runs every script in a fresh thread, so connections are pooled rather 
 to threads. There is one writer; readers never wait for it (WAL).
 """
 
+import errno
 import queue
 import sqlite3
 import threading
@@ -105,6 +106,8 @@ def open_database(path: Path) -> Database:
     """
     path = path.absolute()
     with _translated(path):
+        if path.is_dir():
+            raise Damaged(f"{path.name} is a folder, not a database.")
         pending = _inspect(path) if path.exists() and path.stat().st_size else None
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = _connect(path)
@@ -112,8 +115,7 @@ def open_database(path: Path) -> Database:
             connection.conn.execute("PRAGMA journal_mode = WAL")
             if pending:
                 _keep_copy(connection, path, pending)
-            steps.apply(connection)
-            _refuse_read_only(connection, path)
+            _bring_up_to_date(connection)
         finally:
             connection.close()
         return Database(path)
@@ -146,10 +148,15 @@ def _keep_copy(connection: Connection, path: Path, step: str) -> None:
     copy.close()
 
 
-def _refuse_read_only(connection: Connection, path: Path) -> None:
+def _bring_up_to_date(connection: Connection) -> None:
+    """Take the steps that are left, as one writer: another process may be opening the file too.
+
+    The transaction is begun in any case, so that a file that cannot be written is refused now.
+    """
     connection.conn.execute("BEGIN IMMEDIATE")
+    steps.apply(connection)
     connection.conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.conn.execute("ROLLBACK")
+    connection.conn.execute("COMMIT")
 
 
 def _connect(path: Path) -> Connection:
@@ -191,5 +198,6 @@ def _translated(path: Path) -> Generator[None]:
         if kind is None:
             raise
         raise kind(_SAYING[kind].format(path.name)) from error
-    except PermissionError as error:
-        raise ReadOnly(_SAYING[ReadOnly].format(path.name)) from error
+    except OSError as error:
+        kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else ReadOnly
+        raise kind(_SAYING[kind].format(path.name)) from error

@@ -120,10 +120,8 @@ def m002_runs(db: Database) -> None:
         # Values that many runs share, stored once under their hash.
         "CREATE TABLE configs (hash BLOB PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
         "CREATE TABLE envelopes (hash BLOB PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
-        """
-        CREATE TABLE wire (hash BLOB PRIMARY KEY, parent_hash BLOB, body TEXT NOT NULL)
-        WITHOUT ROWID
-        """,
+        # With rowids: bodies lie in the order they came, not in half-full pages ordered by hash.
+        "CREATE TABLE wire (hash BLOB PRIMARY KEY, parent_hash BLOB, body TEXT NOT NULL)",
     )
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from core.errors import NotFound
 from core.store.database import Database
-from core.types import CONFIG, PARTS, Config, MarkKind, Node, Parts, Text, well_formed
+from core.types import CONFIG, PARTS, Config, Json, MarkKind, Node, Parts, Text, well_formed
 
 _COLUMNS = (
     "id, session_id, parent_id, role, text, parts_json, sent_suffix, author, source_id,"
     " raw_json, created_at"
 )
+_OWN_TEXT = '"…"'  # never in what json.dumps writes, which is ASCII
 _REMEMBERED = 16  # lineages kept in memory, one for each branch somebody works on
 _STEPS = 8  # how far up we look for a remembered lineage before asking for all of it
 
@@ -44,7 +45,7 @@ class Nodes:
                     well_formed(node.sent_suffix) or None,
                     node.author,
                     node.source_id,
-                    None if node.raw is None else json.dumps(node.raw),
+                    None if node.raw is None else _packed(node.raw, text),
                     node.created_at,
                 ),
             )
@@ -275,6 +276,15 @@ def _whole_if_text(value: Any) -> Any:
     return well_formed(value) if isinstance(value, str) else value
 
 
+def _packed(raw: Json, text: str) -> str:
+    """Raw items as JSON, without a second copy of the message's own text."""
+    return json.dumps(raw).replace(json.dumps(text), _OWN_TEXT)
+
+
+def _unpacked(body: str, text: str) -> Json:
+    return json.loads(body.replace(_OWN_TEXT, json.dumps(text)))
+
+
 def _node(row: Mapping[str, Any]) -> Node:
     plain = row["parts_json"] is None
     return Node(
@@ -286,6 +296,6 @@ def _node(row: Mapping[str, Any]) -> Node:
         author=row["author"],
         source_id=row["source_id"],
         sent_suffix=row["sent_suffix"] or "",
-        raw=None if row["raw_json"] is None else json.loads(row["raw_json"]),
+        raw=None if row["raw_json"] is None else _unpacked(row["raw_json"], row["text"]),
         created_at=row["created_at"],
     )

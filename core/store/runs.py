@@ -5,10 +5,12 @@ with commits: a run keeps the hash of its last message, and with it the whole li
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import takewhile
 from typing import Any
 
+from core.beginnings import Beginnings
 from core.errors import NotFound
 from core.store.database import Database
 from core.store.nodes import config_json, storable
@@ -33,7 +35,7 @@ _SELECT = (
     " JOIN configs ON configs.hash = runs.config_hash"
 )
 
-
+Link = tuple[bytes, bytes | None, str]  # hash, the hash before it, body
 _UNKNOWN = Usage()
 
 
@@ -42,6 +44,7 @@ class Runs:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._hashed: Beginnings[bytes | None] = Beginnings()
 
     def start(
         self,
@@ -193,20 +196,32 @@ class Runs:
         Looks for the longest known prefix from the end, where it usually is: a turn adds two
         messages, whatever the length of the conversation.
         """
-        links: list[tuple[bytes, bytes | None, str]] = []
-        parent: bytes | None = None
-        for message in messages:
-            body = well_formed(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
-            digest = blake2b((parent or b"") + body.encode(), digest_size=16).digest()
-            links.append((digest, parent, body))
-            parent = digest
-        new: list[tuple[bytes, bytes | None, str]] = []
-        for link in reversed(links):
-            if db.conn.execute("SELECT 1 FROM wire WHERE hash = ?", [link[0]]).fetchone():
-                break
-            new.append(link)
+        earlier, last = messages[:-1], messages[-1:]
+        known, hashed = self._hashed.longest(earlier, None)
+        if not _stored(db, hashed):  # its transaction failed, or its session is gone
+            known, hashed = 0, None
+        links = [*_links(earlier[known:], hashed)]
+        if links:
+            hashed = links[-1][0]
+        self._hashed.keep(earlier, hashed)
+        links += _links(last, hashed)
+        new = [*takewhile(lambda link: not _stored(db, link[0]), reversed(links))]
         db.conn.executemany("INSERT INTO wire VALUES (?,?,?)", reversed(new))
-        return parent
+        return links[-1][0] if links else None
+
+
+def _links(messages: Sequence[Json], parent: bytes | None) -> Iterator[Link]:
+    """The rows of messages that follow ``parent``."""
+    for message in messages:
+        body = well_formed(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+        digest = blake2b((parent or b"") + body.encode(), digest_size=16).digest()
+        yield digest, parent, body
+        parent = digest
+
+
+def _stored(db: Any, digest: bytes | None) -> bool:
+    row = db.conn.execute("SELECT 1 FROM wire WHERE hash = ?", [digest]).fetchone()
+    return row is not None
 
 
 def drop_unused(db: Any) -> None:

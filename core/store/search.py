@@ -17,17 +17,21 @@ class Search:
 
     def messages(self, query: str, limit: int = 20) -> list[dict[str, Any]]:
         """Messages with all the words, newest first: ``node_id, session_id, title, role,
-        snippet``. The last word may be unfinished. Sessions in the bin are left out."""
+        snippet``. The last word may be unfinished. What is in a bin is left out."""
         if not (match := _match(query)):
             return []
         with self._db.read() as db:
             return list(
                 db.query(
-                    "SELECT nodes.id AS node_id, nodes.session_id, sessions.title, nodes.role,"
+                    "WITH RECURSIVE binned(id) AS ("
+                    " SELECT root_id FROM bins WHERE root_id IS NOT NULL UNION"
+                    " SELECT nodes.id FROM nodes JOIN binned ON nodes.parent_id = binned.id)"
+                    " SELECT nodes.id AS node_id, nodes.session_id, sessions.title, nodes.role,"
                     f" snippet(nodes_search, 0, '{OPEN}', '{CLOSE}', '…', 12) AS snippet"
                     " FROM nodes_search JOIN nodes ON nodes.seq = nodes_search.rowid"
                     " JOIN sessions ON sessions.id = nodes.session_id"
                     " WHERE nodes_search MATCH ? AND sessions.binned_at IS NULL"
+                    " AND nodes.id NOT IN (SELECT id FROM binned)"
                     " ORDER BY nodes_search.rowid DESC LIMIT ?",
                     [match, limit],
                 )

@@ -5,11 +5,12 @@ missing, doubled or of another type, and nothing here minds. No SDK, no network.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
+from core.beginnings import Beginnings
 from core.errors import BadReply, Unsupported
 from core.types import (
     AttachmentRef,
@@ -19,6 +20,7 @@ from core.types import (
     Event,
     FinishReason,
     Json,
+    Message,
     Parts,
     Progress,
     Text,
@@ -32,6 +34,9 @@ from core.types import (
 
 OURS = frozenset({"model", "messages", "stream", "stream_options"})
 """What of the envelope is ours to say; a setting of that name is not sent."""
+
+_written: Beginnings[tuple[Sequence[dict[str, Json]], Mapping[str, str]]] = Beginnings()
+"""Messages in Chat form, by system text, with the calls that have no result yet."""
 
 
 # --- the call in Chat form -----------------------------------------------------------------
@@ -57,20 +62,21 @@ def messages(call: Call) -> list[dict[str, Json]]:
     Servers refuse a call without its result and a result without its call. A Stop or a cut
     history leaves both behind, so the first gets a stand-in and the second becomes words.
     """
-    orders = [call.system, *(text_of(m.parts) for m in call.messages if m.role == "system")]
-    system = "\n\n".join(well_formed(order) for order in orders if order.strip())
-    first: Wire = [{"role": "system", "content": system}] if system else []
-    earlier = call.messages[:-1]
-    known, (wire, owed) = _written.longest(earlier, (first, {}), key=system)
-    wire, owed = list(wire), dict(owed)
+    inner = [_pieces(message.parts)[0] for message in call.messages if message.role == "system"]
+    orders = [order for order in (well_formed(call.system), *inner) if order.strip()]
+    system = "\n\n".join(orders)
+    first = ({"role": "system", "content": system},) if system else ()
+    earlier, last = call.messages[:-1], call.messages[-1:]
+    known, written = _written.longest(earlier, (first, {}), key=system)
+    wire, owed = list(written[0]), dict(written[1])
     _write(earlier[known:], wire, owed)
     _written.keep(earlier, (tuple(wire), dict(owed)), key=system)
-    _write(call.messages[-1:], wire, owed)
+    _write(last, wire, owed)
     _settle(wire, owed)
     return wire
 
 
-def _write(messages: Sequence[Message], wire: Wire, owed: dict[str, str]) -> None:
+def _write(messages: Sequence[Message], wire: list[dict[str, Json]], owed: dict[str, str]) -> None:
     """Add messages to the wire; ``owed`` are the calls, by id, that have no result yet."""
     for message in messages:
         if message.role == "system":

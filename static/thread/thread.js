@@ -128,6 +128,8 @@ export class Thread {
     this.data = data;
     this.refresh.answered();
     live.follow(data.session_id, data.token);
+    const named = data.live && live.runs.get(data.live.run);
+    if (named) named.named = true;
     // It may have ended between the page's look and the first word from the connection.
     if (data.live && live.isOver(data.live.run)) this.refresh.ask({ type: "hello" });
     const missing = data.entries.map(({ id }) => id).filter((id) => !body(id));
@@ -250,6 +252,7 @@ export class Thread {
       [...live.runs.values()].findLast(
         (run) =>
           ANSWERS.has(run.purpose ?? "reply") &&
+          !(run.ended && run.named) && // the page knows its end, and shows it elsewhere
           run.context_tip === data.tip &&
           (!run.branch || !data.branch_id || run.branch === data.branch_id),
       );
