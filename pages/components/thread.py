@@ -34,7 +34,17 @@ _WITHOUT_WORDS = {
 
 def draw(runner: Runner, view: View, on_act: Callable[[], None]) -> None:
     """Draw the view. ``on_act`` runs when the person did something; see :func:`act`."""
-    _element(key=KEY, data=thread_data(runner, view), on_act_change=on_act)
+
+    def on_change() -> None:
+        state.hear(KEY)
+        on_act()
+
+    heard = state.heard(KEY)
+    _element(key=KEY, data=thread_data(runner, view), on_act_change=on_change)
+    done = act()
+    if done and not heard and done.get("action") != "refresh":
+        on_act()
+        st.rerun()
 
 
 def act() -> dict[str, Any] | None:
@@ -51,6 +61,7 @@ def thread_data(runner: Runner, view: View) -> dict[str, Any]:
         "token": backend.TOKEN,
         "session_id": view.session.id,
         "branch_id": view.branch.id,
+        "branch_tip": view.branch.tip_id,
         "tip": view.tip_id,
         "entries": entries,
         "more": more,

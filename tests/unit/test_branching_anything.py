@@ -186,4 +186,4 @@ class Anything(RuleBasedStateMachine):
 
 
 TestAnything = Anything.TestCase
-TestAnything.settings = settings(max_examples=40, stateful_step_count=25)
+TestAnything.settings = settings(max_examples=30, stateful_step_count=20)
