@@ -45,7 +45,7 @@ class Case:
 CASES = (
     Case(what="at once, 20 messages", model="burst", runs=40),
     Case(what="at once, 2,000 messages", model="burst", history=2000, runs=7),
-    Case(what="20 ms before each, 20 messages", model="paced", runs=5),
+    Case(what="20 ms before each, 20 messages", model="paced", runs=9),
 )
 
 

@@ -180,7 +180,7 @@ def test_a_title_comes_from_the_first_line_and_can_be_changed(desk: Desk) -> Non
 
 
 def exported(desk: Desk, name: str) -> Download:
-    desk.page.get_by_role("button", name="Export").click()
+    desk.page.get_by_role("button", name="Export", exact=True).click()
     with desk.page.expect_download() as coming:
         desk.page.get_by_role("button", name=name).click()
     return coming.value
@@ -231,7 +231,7 @@ def test_a_session_goes_to_the_bin_comes_back_and_is_deleted_for_good(desk: Desk
     store = desk.server.store
     session = conversation(store, *TALK, title="A session to throw away")
     desk.open(session)
-    desk.page.get_by_role("button", name="Export").click()
+    desk.page.get_by_role("button", name="Export", exact=True).click()
     desk.page.get_by_role("button", name="Move session to the bin").click()
     expect(desk.page.get_by_role("heading", name="Start broad.")).to_be_visible()
     expect(desk.sidebar.get_by_role("button", name="A session to throw away")).to_have_count(0)
@@ -252,42 +252,31 @@ def test_a_session_goes_to_the_bin_comes_back_and_is_deleted_for_good(desk: Desk
     assert session.id not in {row["id"] for row in store.sessions.recent(500, binned=True)}
 
 
-def test_the_list_tells_which_sessions_are_answering_and_which_have_news(
+def test_the_list_tells_which_sessions_are_answering(
     desk: Desk, new_tab: Callable[[], Desk]
 ) -> None:
     store = desk.server.store
-    busy = conversation(store, title="The busy one")
-    desk.open(busy)
-    other = new_tab().open(conversation(store, title="The other one"))
+    desk.open(conversation(store, title="The busy one"))
+    other = new_tab().open(conversation(store, title="The quiet one"))
     desk.send("/stall 2\none two three")
     expect(desk.live).to_contain_text("two")
-    button = other.sidebar.get_by_role("button", name="The busy one")
-    expect(button.get_by_role("img", name="more_horiz")).to_be_visible()
-    stop = desk.live.get_by_role("button", name="Stop answering")
-    desk.open(conversation(store, title="Elsewhere"))
-    run = store.runs.not_ended(busy.id)[0]
-    assert stop.count() == 0
-    third = new_tab().open(busy)
-    third.live.get_by_role("button", name="Stop answering").click()
-    expect(third.answer(1)).to_be_visible()
-    assert store.runs.get(run.id).state == "ended"
-    expect(button.get_by_role("img", name="more_horiz")).to_have_count(0)
+    expect(other.sidebar.get_by_role("button", name="The busy one · answering")).to_be_visible()
+    desk.live.get_by_role("button", name="Stop answering").click()
+    expect(other.sidebar.get_by_role("button", name="The busy one · new answer")).to_be_visible()
 
 
 def test_an_answer_that_came_while_one_was_away_is_marked_until_one_looks(desk: Desk) -> None:
     store = desk.server.store
-    away = conversation(store, title="Left alone")
-    desk.open(away)
-    desk.send("/delay 400\none two three four five")
+    desk.open(conversation(store, title="Left alone"))
+    desk.send("/delay 300\none two three four five")
     expect(desk.live).to_contain_text("one")
     desk.open(conversation(store, title="Looked at meanwhile"))
-    button = desk.sidebar.get_by_role("button", name="Left alone")
-    expect(button.get_by_role("img", name="mark_chat_unread")).to_be_visible()
-    button.click()
+    news = desk.sidebar.get_by_role("button", name="Left alone · new answer")
+    news.click()
     expect(desk.answer(1)).to_be_visible()
     desk.sidebar.get_by_role("button", name="Looked at meanwhile").click()
     expect(desk.page.get_by_role("textbox", name="Title")).to_have_value("Looked at meanwhile")
-    expect(button.get_by_role("img", name="mark_chat_unread")).to_have_count(0)
+    expect(desk.sidebar.get_by_role("button", name="Left alone", exact=True)).to_be_visible()
 
 
 def test_a_new_session_begins_empty_with_the_settings_of_the_last(desk: Desk) -> None:
