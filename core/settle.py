@@ -82,7 +82,7 @@ def _expected_tip(store: Store, run: Run) -> str | None:
     """Where the branch must stand for the answer to move it: at what was asked, or at the
     older answer that this one replaces."""
     tip_id = store.branches.get(run.branch_id).tip_id
-    if tip_id not in (None, run.context_tip_id) and run.purpose != "continue":
+    if tip_id not in (None, run.context_tip_id):
         tip = store.nodes.get(tip_id)
         older = tip.role == "assistant" and tip.id < run.id
         if older and tip.parent_id == run.context_tip_id:

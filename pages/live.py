@@ -55,6 +55,8 @@ def _guarded(
             return await run_in_threadpool(answer, request)
         except NotFound as error:
             return JSONResponse({"error": error.message}, 404, headers=_FRESH)
+        except ValueError:
+            return JSONResponse({"error": "That is no number."}, 400, headers=_FRESH)
         except TurntreeError as error:
             return JSONResponse({"error": error.message}, 503, headers=_FRESH)
 

@@ -39,7 +39,7 @@ def draw(view: View | None, on_send: Callable[[str], None], *, busy: bool) -> No
         if words and str(words).strip():
             on_send(str(words))
 
-    asking = "Write what comes next; it is sent after this answer" if busy else "Write a prompt"
+    asking = "Queue the next message" if busy else "Write a prompt"
     heard = state.heard(KEY)
     words = st.chat_input(asking, key=KEY, on_submit=submit)
     if words and words.strip() and not heard:

@@ -67,11 +67,7 @@ def hear(key: str) -> None:
 
 
 def heard(key: str) -> bool:
-    """Whether the callback of an element ran before this run of the script; true once.
-
-    After a restart of the server the first act of a tab meets no callback: Streamlit runs the
-    script without, and only the element's own value tells of it.
-    """
+    """Whether the callback of an element ran before this run of the script; true once."""
     return bool(st.session_state.pop(f"{_HEARD}.{key}", False))
 
 

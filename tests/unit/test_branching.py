@@ -198,6 +198,21 @@ def test_two_prunings_restored_in_the_wrong_order_bring_both_back(
         restore(store, outer)
 
 
+def test_a_restore_is_not_taken_for_that_of_a_later_pruning(
+    store: Store, session: Session, main: str
+) -> None:
+    first = grow(store, main, "q1", "a1", "q2")
+    early = prune(store, first[2].id)
+    second = grow(store, main, "other q2")
+    late = prune(store, second[0].id)
+    restore(store, early)
+    assert live(store, session.id) == {"main": ["q1", "a1", "q2"]}
+    assert store.branches.hidden_roots(session.id) == {second[0].id}
+    restore(store, late)
+    assert ["q1", "a1", "other q2"] in live(store, session.id).values()
+    assert ["q1", "a1", "q2"] in live(store, session.id).values()
+
+
 def test_what_is_in_the_bin_is_not_binned_again(store: Store, main: str) -> None:
     first, second = grow(store, main, "q1", "a1")
     prune(store, first.id)

@@ -101,8 +101,8 @@ class Memory:
             run = store.runs.get(run_id)
             kept = store.nodes.get(run.node_id).text if run.node_id else ""
             self.interrupted += run.finish_reason == "interrupted"
-            safe = [text for text, at in words if at < died - LOST_SECONDS]
-            assert len(kept) >= len(safe[-1] if safe else ""), "more than the last moment is gone"
+            lost = [died - at for text, at in words if len(text) > len(kept)]
+            assert max(lost, default=0) <= LOST_SECONDS, "more than the last moment is gone"
             longest = words[-1][0]
             assert kept.startswith(longest) or longest.startswith(kept)
 
