@@ -27,6 +27,11 @@ export function wasEditing(id) {
   return readDraft(id)?.open === true;
 }
 
+/** The edited text has arrived: another version took this one's place on the page. */
+export function forgetEdit(id) {
+  writeDraft(id, null);
+}
+
 /**
  * An edit box for a turn. `done(text)` is called with the new text on Send, and with null on
  * Cancel; a cancelled text is there again the next time.
@@ -47,7 +52,7 @@ export function editor({ id, role, text, done }) {
   const finish = (result) => {
     if (result === null)
       writeDraft(id, area.value === untouched.value ? null : { open: false, text: area.value });
-    else writeDraft(id, null);
+    else writeDraft(id, { open: true, text: area.value }); // until it is seen to have arrived
     done(result);
   };
   const submit = () => {

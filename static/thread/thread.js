@@ -201,7 +201,7 @@ export class Thread {
     const ids = new Set(entries.map(({ id }) => id));
     for (const [id, turn] of this.turns) {
       if (ids.has(id)) continue;
-      turn.article.remove();
+      turn.remove();
       this.turns.delete(id);
     }
     let previous = null;
@@ -211,6 +211,7 @@ export class Thread {
       if (next !== turn.article) this.list.insertBefore(turn.article, next);
       previous = turn.article;
     });
+    for (const turn of this.turns.values()) turn.recall();
     this.lineage.drawn = entries.map(({ id }) => id);
     this.focus.settle(previous);
   }

@@ -5,7 +5,7 @@ import { actionRow } from "./actions.js";
 import { body as bodyOf, loadBodies } from "./bodies.js";
 import { watchCode } from "./code.js";
 import { h, icon, iconButton, morphChildren, replaceKeepingFocus, textButton } from "./dom.js";
-import { editor, wasEditing } from "./editor.js";
+import { editor, forgetEdit, wasEditing } from "./editor.js";
 import { LONG, longMessage, plain, render } from "./markdown.js";
 import {
   counted,
@@ -49,10 +49,13 @@ function tool(part) {
   );
 }
 
+const ARRIVAL = 800; // ms; what an act changes comes with the next data, or soon after
+
 export class Turn {
   mode = "pretty"; // or "raw", or "changes"
   #signature = "";
   #edit = null;
+  #sent = false; // an edit, of which the page has not told yet
 
   constructor(view, entry) {
     this.view = view;
@@ -261,6 +264,22 @@ export class Turn {
     replaceKeepingFocus(this.links, versions, forks);
   }
 
+  /** Leave the page, for another version perhaps. */
+  remove() {
+    if (this.#sent) forgetEdit(this.id);
+    this.article.remove();
+  }
+
+  /** An edit that never arrived, because the server was away, is opened again. */
+  recall() {
+    if (!this.#sent) return;
+    setTimeout(() => {
+      if (!this.#sent || this.#edit || !this.article.isConnected) return;
+      this.#sent = false;
+      this.edit({ focus: false });
+    }, ARRIVAL);
+  }
+
   // --- editing -----------------------------------------------------------------------
 
   edit({ focus = true } = {}) {
@@ -273,6 +292,7 @@ export class Turn {
         this.#edit = null;
         this.article.classList.remove("editing");
       });
+      this.#sent = text !== null;
       if (text !== null)
         this.view.act({ action: "edit", node: id, text, send: role !== "assistant" });
       if (text === null) this.article.focus({ preventScroll: true });

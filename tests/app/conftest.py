@@ -11,6 +11,7 @@ from core.branching import new_node
 from pages import backend
 
 ROOT = Path(__file__).parents[2]
+Open = Callable[..., AppTest]
 ECHO = Config(provider="echo", model="echo-1")
 
 
@@ -62,3 +63,9 @@ def conversation(store: Store, *texts: str, config: Config = ECHO, title: str = 
         tip = store.nodes.add(new_node(session.id, tip, role, (Text(text=text),), author=author)).id
         store.branches.move(session.current_branch_id, tip, why="send")
     return store.sessions.get(session.id)
+
+
+def said(test: AppTest) -> str:
+    """All the words that Streamlit's own elements show."""
+    elements = (*test.markdown, *test.caption, *test.title, *test.error, *test.text)
+    return "\n".join(str(element.value) for element in elements)

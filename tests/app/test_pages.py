@@ -1,8 +1,6 @@
 """Every page in every state that a session can be in: no exception, and the right words."""
 
-import sqlite3
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,9 +10,8 @@ from core.examples import examples
 from core.types import Text
 from pages import backend
 from pages.components import composer
-from tests.app.conftest import ECHO, conversation, sound
+from tests.app.conftest import ECHO, Open, conversation, said, sound
 
-Open = Callable[..., AppTest]
 TALK = ("first question", "first answer", "second question", "second answer")
 PAGES = (None, "playground.py", "sessions.py")
 
@@ -27,12 +24,6 @@ def at(test: AppTest) -> str:
     """The session that the address names."""
     named = test.query_params["session"]
     return named if isinstance(named, str) else named[0]
-
-
-def said(test: AppTest) -> str:
-    """All the words that Streamlit's own elements show."""
-    elements = (*test.markdown, *test.caption, *test.title, *test.error, *test.text)
-    return "\n".join(str(element.value) for element in elements)
 
 
 # --- the start page --------------------------------------------------------------------------
@@ -349,54 +340,3 @@ def test_a_long_list_of_sessions_is_shown_a_page_at_a_time(app: Open, store: Sto
     assert labels(test).count("Open") == 50
     sound(next(b for b in test.button if b.label == "Show more (10)").click().run())
     assert labels(test).count("Open") == 60
-
-
-# --- a database that cannot be opened --------------------------------------------------------
-
-
-def damaged(path: Path) -> None:
-    path.write_bytes(b"This is no database at all. " * 500)
-
-
-def newer(path: Path) -> None:
-    Store.open(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute(
-        "INSERT INTO _sqlite_migrations (migration_set, name, applied_at)"
-        " VALUES ('turntree', 'm999_from_the_future', '2999-01-01')"
-    )
-    connection.commit()
-    connection.close()
-
-
-def foreign(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE theirs (x)")
-    connection.commit()
-    connection.close()
-
-
-def a_folder(path: Path) -> None:
-    path.mkdir()
-
-
-@pytest.mark.parametrize("spoil", [damaged, newer, foreign, a_folder])
-@pytest.mark.parametrize("page", [None, "sessions.py"])
-def test_a_database_that_cannot_be_used_is_said_and_left_alone(
-    app: Open, path: Path, spoil: Callable[[Path], None], page: str | None
-) -> None:
-    spoil(path)
-    before = path.read_bytes() if path.is_file() else b""
-    test = app(page)
-    assert "Turntree cannot open its database" in said(test)
-    assert test.error[0].value
-    assert test.code[0].value == str(path)
-    assert (path.read_bytes() if path.is_file() else b"") == before
-
-
-def test_once_the_database_is_good_again_the_page_opens_it(app: Open, path: Path) -> None:
-    damaged(path)
-    test = app()
-    path.unlink()
-    sound(next(b for b in test.button if b.label == "Try again").click().run())
-    assert "Start broad. Narrow turn by turn." in said(test)

@@ -208,6 +208,8 @@ def desk(new_tab: Callable[[], Desk]) -> Desk:
 
 
 @pytest.fixture
-def own_desk(context: BrowserContext, own_server: Server) -> Desk:
-    """A tab of the test's own app."""
-    return Desk(context.new_page(), own_server)
+def own_desk(context: BrowserContext, own_server: Server) -> Iterator[Desk]:
+    """A tab of the test's own app; closed before the app ends, or it would complain of that."""
+    page = context.new_page()
+    yield Desk(page, own_server)
+    page.close()

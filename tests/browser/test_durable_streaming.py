@@ -1,6 +1,7 @@
 """An answer belongs to the process, not to the page: nothing that happens to a tab ends it."""
 
 import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -227,11 +228,68 @@ def test_what_is_written_right_after_a_restart_is_not_lost(
     desk.server.start()
     if act == "edit":
         desk.page.get_by_role("button", name="Send", exact=True).click()
-        expect(desk.words(desk.answer(1))).to_have_text("after the crash", timeout=20_000)
+        again = desk.page.get_by_role("textbox", name="Edit this turn")
+        answered = desk.words(desk.answer(1)).filter(has_text="after the crash")
+        expect(answered.or_(again)).to_be_visible(timeout=20_000)
+        if again.is_visible():
+            expect(again).to_have_value("after the crash")
+            again.press("Control+Enter")
+        expect(answered).to_be_visible()
     else:
         expect(desk.box).to_be_enabled(timeout=20_000)
         desk.box.press("Enter")
         expect(desk.words(desk.answer(2))).to_have_text("after the crash", timeout=20_000)
+
+
+def test_a_message_sent_while_the_server_is_away_is_not_lost(
+    own_desk: Desk, watch: Watch
+) -> None:
+    watch.allow(*LOST)
+    desk = own_desk.open(conversation(own_desk.server.store, "before", "the crash"))
+    expect(desk.answer(1)).to_be_visible()
+    desk.box.fill("written in the meantime")
+    desk.server.kill()
+    desk.box.press("Enter")
+    desk.server.start()
+    expect(desk.box).to_be_enabled(timeout=20_000)
+    expect(desk.box).to_have_value("written in the meantime")
+    desk.box.press("Enter")
+    expect(desk.words(desk.answer(2))).to_have_text("written in the meantime", timeout=20_000)
+
+
+def test_an_edit_sent_while_the_server_is_away_is_not_lost(own_desk: Desk, watch: Watch) -> None:
+    watch.allow(*LOST)
+    desk = own_desk.open(conversation(own_desk.server.store, "before", "the crash"))
+    expect(desk.answer(1)).to_be_visible()
+    desk.act(desk.you(1), "Edit")
+    area = desk.page.get_by_role("textbox", name="Edit this turn")
+    area.fill("written in the meantime")
+    desk.server.kill()
+    area.press("Control+Enter")
+    desk.server.start()
+    expect(area).to_have_value("written in the meantime", timeout=20_000)
+    desk.page.reload()
+    expect(area).to_have_value("written in the meantime")
+    area.press("Control+Enter")
+    expect(desk.words(desk.answer(1))).to_have_text("written in the meantime")
+    desk.you(1).get_by_role("button", name="Previous version").click()
+    desk.act(desk.you(1), "Edit")
+    expect(area).to_have_value("before")
+
+
+def test_asked_to_end_the_app_ends_at_once_and_keeps_the_words(
+    own_desk: Desk, watch: Watch
+) -> None:
+    watch.allow(*LOST)
+    desk = own_desk.open(conversation(own_desk.server.store))
+    start(desk, STALLED, "five")
+    began = time.monotonic()
+    desk.server.stop()
+    assert time.monotonic() - began < 5
+    desk.server.start()
+    answer = desk.answer(1)
+    expect(answer.get_by_role("button", name="Continue")).to_be_visible(timeout=30_000)
+    expect(desk.words(answer)).to_have_text("one two three four five")
 
 
 # --- several tabs ----------------------------------------------------------------------------

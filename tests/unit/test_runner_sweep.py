@@ -112,6 +112,7 @@ def test_a_run_of_a_dead_process_is_interrupted_and_its_words_are_kept(
         (GONE, None, "ended"),
         (this_process(), None, "ended"),
     ],
+    ids=["another here", "elsewhere", "silent elsewhere", "gone", "this one before"],
 )
 def test_only_runs_of_the_dead_are_swept(
     store: Store, main: str, owner: str, silent: float | None, state: str
