@@ -22,7 +22,8 @@ class Line:
 
 def milliseconds(seconds: Sequence[float]) -> str:
     """The median, in words."""
-    return f"{median(seconds) * 1000:.2f} ms"
+    middle = median(seconds) * 1000
+    return f"{middle:.0f} ms" if middle >= 100 else f"{middle:.2f} ms"
 
 
 def ratio(measured: Sequence[float], base: Sequence[float]) -> float:

@@ -47,12 +47,11 @@ def find(provider: str, names: Sequence[str] = ()) -> Key | None:
             return Key(secret=secret, source="environment", name=name)
     secrets = _secrets_file()
     for name in (*names, provider):
-        secret = secrets.get(name)
-        if isinstance(secret, str) and secret.strip():
-            return Key(secret=secret.strip(), source="secrets file", name=name)
-    if secret := _from_keyring(provider):
-        return Key(secret=secret, source="keyring")
-    return None
+        found = secrets.get(name)
+        if isinstance(found, str) and found.strip():
+            return Key(secret=found.strip(), source="secrets file", name=name)
+    kept = _from_keyring(provider)
+    return Key(secret=kept, source="keyring") if kept else None
 
 
 def type_in(provider: str, secret: str) -> None:

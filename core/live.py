@@ -109,6 +109,7 @@ class Live:
                 if (
                     not error.retryable
                     or self.deltas
+                    or self.calls
                     or attempt == _RETRIES
                     or wait > _LONGEST_WAIT
                     or self.stop.is_set()

@@ -23,8 +23,11 @@ def is_dead(owner: str, heartbeat_at: str | None) -> bool:
     try:
         host, pid, started = owner.split("|")
         if host == socket.gethostname():
-            born: float = psutil.Process(int(pid)).create_time()
-            return abs(born - float(started)) > 1.0
+            process = psutil.Process(int(pid))
+            # A zombie has ended; its parent only has not asked yet.
+            ended = process.status() == psutil.STATUS_ZOMBIE
+            born: float = process.create_time()
+            return ended or abs(born - float(started)) > 1.0
     except psutil.NoSuchProcess:
         return True
     except ValueError:

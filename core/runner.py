@@ -8,6 +8,7 @@ swept up as *interrupted*, with every saved word kept as a node.
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from typing import Self
 
 from core.branching import arrive, edit, new_node
 from core.context import call_for, continuation
-from core.errors import NotFound, TurntreeError, UserError
+from core.errors import Busy, DiskFull, NotFound, ReadOnly, TurntreeError, UserError
 from core.keeper import Keeper
 from core.live import Live, Outcome
 from core.owner import is_dead, this_process
@@ -39,6 +40,7 @@ from core.types import (
 )
 
 _WORKERS = 16
+_AGAIN_SECONDS = 1.0
 _log = logging.getLogger("turntree")
 
 
@@ -73,6 +75,7 @@ class Runner:
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="turntree-run")
         self._closed = False
         self.sweep()
+        store.branches.hold_forgotten()
         self._keeper = Keeper(store, self._lives, self.sweep)
 
     def __enter__(self) -> Self:
@@ -102,8 +105,9 @@ class Runner:
         branch = self.store.branches.get(branch_id)
         if at is ...:
             at = branch.tip_id
-        if self.answering(branch_id, at):
-            return Queued(id=self.store.branches.enqueue(branch_id, text), branch_id=branch_id)
+        with self.store.write():  # so that no answer ends between the look and the queue
+            if self.answering(branch_id, at):
+                return Queued(id=self.store.branches.enqueue(branch_id, text), branch_id=branch_id)
         return self._send(branch_id, text, self._caught_up(branch.tip_id, at), config)
 
     def edit_and_send(
@@ -208,8 +212,10 @@ class Runner:
         """Turn the runs of dead owners into *interrupted*; returns how many."""
         swept = 0
         for run in self.store.runs.not_ended():
-            orphan = run.owner == self.owner and run.id not in self._live
-            if run.state == "running" and (orphan or is_dead(run.owner, run.heartbeat_at)):
+            # Of itself a process knows: its clock may have been set since it began.
+            ours = run.owner == self.owner
+            dead = run.id not in self._live if ours else is_dead(run.owner, run.heartbeat_at)
+            if run.state == "running" and dead:
                 outcome = Outcome(finish_reason="interrupted")
                 swept += self._settle(run, run.partial, outcome)
         return swept
@@ -288,12 +294,7 @@ class Runner:
         return live.run
 
     def _request(
-        self,
-        tip_id: str,
-        node: Node | None,
-        config: Config,
-        session: Session,
-        purpose: Purpose,
+        self, tip_id: str, node: Node | None, config: Config, session: Session, purpose: Purpose
     ) -> tuple[Request, Failure | None]:
         """The call in the provider's form, or why it cannot be made."""
         if node is None:
@@ -331,6 +332,7 @@ class Runner:
         self.store.runs.start(run, request=request, overrides=overrides, objective=objective)
         if failure is not None:
             self.store.runs.end(run.id, finish_reason="error", node_id=None, failure=failure)
+            self.store.branches.hold_queue(run.branch_id)
 
     def _lives(self) -> list[Live]:
         with self._lock:
@@ -351,7 +353,7 @@ class Runner:
     def _work(self, live: Live, request: Request) -> None:
         try:
             outcome = live.stream(adapter(live.run.config.provider), request)
-            self._settle(live.run, live.parts(), outcome)
+            self._write_down(live, outcome)
             self._forget(live)
             self._send_next(live.run, outcome)
         except Exception:  # noqa: BLE001 - nobody would hear it in this thread
@@ -360,8 +362,21 @@ class Runner:
         finally:
             self._forget(live)
 
+    def _write_down(self, live: Live, outcome: Outcome) -> None:
+        """Settle the run, however long the disk is full: till then its words are only here."""
+        while True:
+            try:
+                self._settle(live.run, live.parts(), outcome)
+            except (Busy, DiskFull, ReadOnly):
+                if self._closed:
+                    raise
+                _log.exception("an answer could not be written down; trying again")
+                time.sleep(_AGAIN_SECONDS)
+            else:
+                return
+
     def _settle(self, run: Run, parts: Parts, outcome: Outcome) -> bool:
-        settled = settle(self.store, run, parts, outcome, _cost(run))
+        settled = settle(self.store, run, parts, outcome)
         if settled is None:
             return False
         self.announce(
@@ -382,8 +397,3 @@ class Runner:
                 if waiting["state"] == "waiting":
                     self.send_queued(waiting["id"])
                     return
-
-
-def _cost(run: Run) -> int | None:
-    free = model_info(run.config.provider, run.config.model).free
-    return 0 if free else None

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from core.branching import arrive, new_node
+from core.errors import NotFound
 from core.live import Outcome, joined
+from core.providers import model_info
 from core.store import Store
 from core.types import Node, Parts, Run
 
@@ -16,9 +18,7 @@ class Settled:
     node_id: str | None
 
 
-def settle(
-    store: Store, run: Run, parts: Parts, outcome: Outcome, cost_nanodollars: int | None
-) -> Settled | None:
+def settle(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Settled | None:
     """End a run. None, and nothing is written, if it had ended before.
 
     So an owner that slept through the sweep of its own run cannot overwrite what was kept.
@@ -31,17 +31,25 @@ def settle(
             node_id=node.id if node else None,
             usage=outcome.usage,
             resolved_model=outcome.resolved_model,
-            cost_nanodollars=cost_nanodollars,
+            cost_nanodollars=_cost(run),
             first_token_ms=outcome.first_token_ms,
             duration_ms=outcome.duration_ms,
             failure=outcome.failure,
         ):
             return None
         branch_id = _place(store, run, node) if node else run.branch_id
-        if outcome.finish_reason != "stop":
+        if outcome.finish_reason != "stop" or node is None:
             store.branches.hold_queue(branch_id)
         store.sessions.touch(run.session_id)
         return Settled(branch_id=branch_id, node_id=node.id if node else None)
+
+
+def _cost(run: Run) -> int | None:
+    try:
+        free = model_info(run.config.provider, run.config.model).free
+    except NotFound:  # written by a Turntree that had this provider
+        return None
+    return 0 if free else None
 
 
 def _answer(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Node:
@@ -74,8 +82,9 @@ def _expected_tip(store: Store, run: Run) -> str | None:
     """Where the branch must stand for the answer to move it: at what was asked, or at the
     older answer that this one replaces."""
     tip_id = store.branches.get(run.branch_id).tip_id
-    if tip_id is not None and tip_id != run.context_tip_id:
+    if tip_id not in (None, run.context_tip_id):
         tip = store.nodes.get(tip_id)
-        if tip.parent_id == run.context_tip_id and tip.id < run.id:
+        older = tip.role == "assistant" and tip.id < run.id
+        if older and tip.parent_id == run.context_tip_id:
             return tip_id
     return run.context_tip_id

@@ -55,6 +55,8 @@ def show(
     """
     session = store.sessions.get(session_id)
     run = _run(store, session_id, run_id)
+    if run is not None and _binned(store, session_id, run.context_tip_id):
+        run = None
     answer = run.node_id if run is not None and run.state == "ended" else None
     if answer is not None:
         node_id, run = answer, None
@@ -138,6 +140,11 @@ def _run(store: Store, session_id: str, run_id: str | None) -> Run | None:
     return run if run.session_id == session_id else None
 
 
+def _binned(store: Store, session_id: str, node_id: str | None) -> bool:
+    hidden = store.branches.hidden_roots(session_id)
+    return bool(hidden) and any(node.id in hidden for node in store.nodes.lineage(node_id))
+
+
 def _branch(store: Store, session: Session, branch_id: str | None) -> Branch:
     live = {branch.id: branch for branch in store.branches.of(session.id)}
     for wanted in (branch_id, session.current_branch_id):
@@ -154,12 +161,11 @@ def _tip(
     """The branch, tip and focus that show ``node_id``, or the branch's own tip."""
     if node_id is None or not store.nodes.many([node_id]):
         return branch, branch.tip_id, None
-    path = {node.id for node in store.nodes.lineage(node_id)}
-    hidden = store.branches.hidden_roots(branch.session_id)
-    if path & hidden or store.nodes.get(node_id).session_id != branch.session_id:
+    elsewhere = store.nodes.get(node_id).session_id != branch.session_id
+    if elsewhere or _binned(store, branch.session_id, node_id):
         return branch, branch.tip_id, None
     if any(node.id == node_id for node in store.nodes.lineage(branch.tip_id)):
         return branch, branch.tip_id, node_id
-    leaf = store.nodes.latest_leaf(node_id, hidden)
+    leaf = store.nodes.latest_leaf(node_id, store.branches.hidden_roots(branch.session_id))
     ending = store.branches.with_tip_in([leaf])
     return (ending[0] if ending else branch), leaf, node_id

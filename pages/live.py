@@ -33,12 +33,16 @@ _FRESH = {"cache-control": "no-store"}
 _MOST_BODIES = 50
 _MARKS = re.compile(r"^\W+(?=\w)|[*`#|]+")  # a row of the tree shows words, not Markdown
 _MOST_ENTRIES = 200
+_STRANGER = 4403  # closes a WebSocket that has no token of this process
+
+
+def _from_here(connection: HTTPConnection) -> bool:
+    origin = connection.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == connection.headers.get("host")
 
 
 def _allowed(connection: HTTPConnection, token: str | None) -> bool:
-    origin = connection.headers.get("origin")
-    same = origin is None or urlsplit(origin).netloc == connection.headers.get("host")
-    return same and token == backend.TOKEN
+    return _from_here(connection) and token == backend.TOKEN
 
 
 def _guarded(
@@ -51,6 +55,8 @@ def _guarded(
             return await run_in_threadpool(answer, request)
         except NotFound as error:
             return JSONResponse({"error": error.message}, 404, headers=_FRESH)
+        except ValueError:
+            return JSONResponse({"error": "That is no number."}, 400, headers=_FRESH)
         except TurntreeError as error:
             return JSONResponse({"error": error.message}, 503, headers=_FRESH)
 
@@ -97,11 +103,19 @@ def _tree(request: Request) -> Response:
     )
 
 
+def _tips(session_id: str) -> dict[str, str | None]:
+    return {branch.id: branch.tip_id for branch in backend.store().branches.of(session_id)}
+
+
 async def _live(socket: WebSocket) -> None:
-    if not _allowed(socket, socket.query_params.get("token")):
-        await socket.close(4403)
+    if not _from_here(socket):
+        await socket.close(_STRANGER)
         return
     await socket.accept()
+    if not _allowed(socket, socket.query_params.get("token")):
+        # A tab of an earlier process: only after an accept does it see the code, and asks anew.
+        await socket.close(_STRANGER)
+        return
     watcher = _Watcher(socket, socket.query_params.get("session", ""))
     stop_listening = backend.runner().listen(watcher.hear)
     hanging = asyncio.create_task(watcher.until_closed())
@@ -139,7 +153,9 @@ class _Watcher:
         """Send the state, then every change, until the tab hangs up."""
         lives = backend.runner().live_in(self._session)
         self._read = {live.run.id: _Reader(live) for live in lives}
-        await self._send({"type": "hello", "runs": [r.whole() for r in self._read.values()]})
+        tips = await run_in_threadpool(_tips, self._session)
+        runs = [reader.whole() for reader in self._read.values()]
+        await self._send({"type": "hello", "runs": runs, "tips": tips})
         while True:
             try:
                 timeout = _TICK if self._read else 30.0

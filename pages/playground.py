@@ -10,6 +10,7 @@ from pages.components import (
     acts,
     composer,
     config_panel,
+    element,
     frame,
     header,
     inspector,
@@ -45,17 +46,17 @@ def view_now() -> View | None:
 
 def on_thread() -> None:
     """Something was done in the thread."""
-    handle(thread.act())
+    handle(element.act(thread.KEY))
 
 
 def on_tree() -> None:
     """Something was done in the tree."""
-    handle(tree_panel.act())
+    handle(element.act(tree_panel.KEY))
 
 
 def on_drawer_tree() -> None:
     """Something was done in the tree of the drawer."""
-    handle(tree_panel.act(inspector.DRAWER_TREE))
+    handle(element.act(inspector.DRAWER_TREE))
 
 
 def handle(act: acts.Act | None) -> None:

@@ -73,7 +73,7 @@ def _write_branches(
     assert session.current_branch_id is not None
     store.branches.rename(session.current_branch_id, first["name"])
     store.branches.annotate(session.current_branch_id, first["note"])
-    store.branches.move(session.current_branch_id, ids[first["tip"]], why="example")
+    store.branches.begin(session.current_branch_id, ids[first["tip"]])
     for branch in others:
         made = store.branches.create(
             session.id, branch["name"], ids[branch["tip"]], ids.get(branch["forked_from"] or "")

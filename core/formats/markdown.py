@@ -8,6 +8,8 @@ from core.types import Branch, Node, Run, Session
 
 _SPEAKER = {"user": "You", "assistant": "Model", "system": "System", "tool": "Tool"}
 
+_NAME_BYTES = 120  # file systems take 255
+
 
 def answer(node: Node) -> str:
     """Exactly the words of an answer, with no chat around it."""
@@ -30,8 +32,9 @@ def branch(
 
 def file_name(title: str, suffix: str = "") -> str:
     """A name for the file that every system takes."""
-    words = re.findall(r"\w+", title.lower())
-    return "-".join([*words[:8], *([suffix] if suffix else [])] or ["turntree"]) + ".md"
+    words = "-".join(re.findall(r"\w+", title.lower())[:8])
+    short = words.encode()[:_NAME_BYTES].decode(errors="ignore").strip("-")
+    return ("-".join(filter(None, [short, suffix])) or "turntree") + ".md"
 
 
 def _speaker(node: Node, run: Run | None) -> str:

@@ -32,8 +32,10 @@ def adapter(name: str) -> Adapter:
 
 
 def model_info(provider: str, model: str) -> ModelInfo:
-    """What is known of a model; a bare :class:`ModelInfo` for one typed by hand."""
-    for info in adapter(provider).models():
+    """What is known of a model; a bare :class:`ModelInfo` for one typed by hand, or of a
+    provider that is not here any more."""
+    found = adapters().get(provider)
+    for info in found.models() if found else ():
         if info.id == model:
             return info
     return ModelInfo(id=model, label=model)

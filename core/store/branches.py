@@ -101,6 +101,11 @@ class Branches:
             )
             return True
 
+    def begin(self, branch_id: str, tip_id: str) -> None:
+        """Put a new branch on its first tip: no move that undo would take back."""
+        with self._db.write() as db:
+            db.conn.execute("UPDATE branches SET tip_id = ? WHERE id = ?", [tip_id, branch_id])
+
     def last_move(self, branch_id: str) -> dict[str, Any] | None:
         """The newest movement: ``id, from_tip, to_tip, why, at``."""
         with self._db.read() as db:
@@ -303,6 +308,14 @@ class Branches:
             db.conn.execute(
                 "UPDATE queue SET state = 'held' WHERE branch_id = ? AND state = 'waiting'",
                 [branch_id],
+            )
+
+    def hold_forgotten(self) -> None:
+        """Hold what waits for an answer that is not on its way: its process ended in between."""
+        with self._db.write() as db:
+            db.conn.execute(
+                "UPDATE queue SET state = 'held' WHERE state = 'waiting'"
+                " AND branch_id NOT IN (SELECT branch_id FROM runs WHERE runs.state != 'ended')"
             )
 
     def _parent(self, db: Any, node_id: str | None) -> str | None:

@@ -14,85 +14,87 @@ steps = Migrations("turntree")
 def m001_conversations(db: Database) -> None:
     """Sessions, the tree, branches and what hangs beside them."""
     db.conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    _run(
-        db,
-        """
-        CREATE TABLE sessions (
-            seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
-            objective TEXT NOT NULL DEFAULT '', done_when TEXT NOT NULL DEFAULT '',
-            turn_budget INTEGER, config_json TEXT NOT NULL, current_branch_id TEXT,
-            created_at TEXT NOT NULL, updated_at TEXT NOT NULL, seen_at TEXT,
-            archived_at TEXT, binned_at TEXT)
-        """,
-        "CREATE INDEX sessions_by_recency ON sessions(updated_at)",
-        # The rowid is explicit because the search index refers to it: VACUUM may renumber
-        # an implicit one.
-        """
-        CREATE TABLE nodes (
-            seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
-            session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
-            parent_id TEXT REFERENCES nodes(id) ON DELETE CASCADE,
-            role TEXT NOT NULL, text TEXT NOT NULL,
-            parts_json TEXT,            -- NULL: the message is exactly one text part
-            sent_suffix TEXT, author TEXT NOT NULL, source_id TEXT, raw_json TEXT,
-            created_at TEXT NOT NULL)
-        """,
-        "CREATE INDEX nodes_by_parent ON nodes(parent_id)",
-        "CREATE INDEX nodes_by_session ON nodes(session_id)",
-        """
-        CREATE TABLE branches (
-            id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
-            name TEXT NOT NULL, tip_id TEXT REFERENCES nodes(id), forked_from_node_id TEXT,
-            status TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '',
-            created_at TEXT NOT NULL, binned_at TEXT)
-        """,
-        "CREATE INDEX branches_by_session ON branches(session_id)",
-        "CREATE INDEX branches_by_tip ON branches(tip_id)",
-        "CREATE INDEX branches_by_fork ON branches(forked_from_node_id)",
-        """
-        CREATE TABLE branch_moves (
-            id INTEGER PRIMARY KEY,
-            branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
-            from_tip TEXT, to_tip TEXT, why TEXT NOT NULL, at TEXT NOT NULL)
-        """,
-        "CREATE INDEX branch_moves_by_branch ON branch_moves(branch_id)",
-        """
-        CREATE TABLE overrides (
-            branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
-            kind TEXT NOT NULL CHECK (kind IN ('recap', 'pin', 'mute')),
-            node_or_recap_id TEXT NOT NULL, PRIMARY KEY (branch_id, kind, node_or_recap_id))
-        """,
-        """
-        CREATE TABLE recaps (
-            id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
-            covers_to TEXT NOT NULL REFERENCES nodes(id) ON DELETE CASCADE, text TEXT NOT NULL,
-            run_id TEXT, edited_from TEXT, created_at TEXT NOT NULL)
-        """,
-        "CREATE INDEX recaps_by_session ON recaps(session_id)",
-        """
-        CREATE TABLE marks (
-            node_id TEXT NOT NULL REFERENCES nodes(id) ON DELETE CASCADE,
-            kind TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (node_id, kind)) WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE bins (
-            id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
-            root_id TEXT, branches_json TEXT NOT NULL, label TEXT NOT NULL, at TEXT NOT NULL)
-        """,
-        "CREATE INDEX bins_by_session ON bins(session_id)",
-        """
-        CREATE TABLE queue (
-            id TEXT PRIMARY KEY, branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
-            text TEXT NOT NULL, state TEXT NOT NULL, created_at TEXT NOT NULL)
-        """,
-        "CREATE INDEX queue_by_branch ON queue(branch_id)",
-        """
-        CREATE TABLE attachments (
-            sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, name TEXT NOT NULL,
-            bytes BLOB NOT NULL)
-        """,
-    )
+    _run(db, *_CONVERSATIONS)
     reassert_triggers(db)
+
+
+_CONVERSATIONS = (
+    """
+    CREATE TABLE sessions (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+        objective TEXT NOT NULL DEFAULT '', done_when TEXT NOT NULL DEFAULT '',
+        turn_budget INTEGER, config_json TEXT NOT NULL, current_branch_id TEXT,
+        created_at TEXT NOT NULL, updated_at TEXT NOT NULL, seen_at TEXT,
+        archived_at TEXT, binned_at TEXT)
+    """,
+    "CREATE INDEX sessions_by_recency ON sessions(updated_at)",
+    # The rowid is explicit because the search index refers to it: VACUUM may renumber
+    # an implicit one.
+    """
+    CREATE TABLE nodes (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+        session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        parent_id TEXT REFERENCES nodes(id) ON DELETE CASCADE,
+        role TEXT NOT NULL, text TEXT NOT NULL,
+        parts_json TEXT,            -- NULL: the message is exactly one text part
+        sent_suffix TEXT, author TEXT NOT NULL, source_id TEXT, raw_json TEXT,
+        created_at TEXT NOT NULL)
+    """,
+    "CREATE INDEX nodes_by_parent ON nodes(parent_id)",
+    "CREATE INDEX nodes_by_session ON nodes(session_id)",
+    """
+    CREATE TABLE branches (
+        id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        name TEXT NOT NULL, tip_id TEXT REFERENCES nodes(id), forked_from_node_id TEXT,
+        status TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '',
+        created_at TEXT NOT NULL, binned_at TEXT)
+    """,
+    "CREATE INDEX branches_by_session ON branches(session_id)",
+    "CREATE INDEX branches_by_tip ON branches(tip_id)",
+    "CREATE INDEX branches_by_fork ON branches(forked_from_node_id)",
+    """
+    CREATE TABLE branch_moves (
+        id INTEGER PRIMARY KEY,
+        branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
+        from_tip TEXT, to_tip TEXT, why TEXT NOT NULL, at TEXT NOT NULL)
+    """,
+    "CREATE INDEX branch_moves_by_branch ON branch_moves(branch_id)",
+    """
+    CREATE TABLE overrides (
+        branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
+        kind TEXT NOT NULL CHECK (kind IN ('recap', 'pin', 'mute')),
+        node_or_recap_id TEXT NOT NULL, PRIMARY KEY (branch_id, kind, node_or_recap_id))
+    """,
+    """
+    CREATE TABLE recaps (
+        id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        covers_to TEXT NOT NULL REFERENCES nodes(id) ON DELETE CASCADE, text TEXT NOT NULL,
+        run_id TEXT, edited_from TEXT, created_at TEXT NOT NULL)
+    """,
+    "CREATE INDEX recaps_by_session ON recaps(session_id)",
+    """
+    CREATE TABLE marks (
+        node_id TEXT NOT NULL REFERENCES nodes(id) ON DELETE CASCADE,
+        kind TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (node_id, kind)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE bins (
+        id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        root_id TEXT, branches_json TEXT NOT NULL, label TEXT NOT NULL, at TEXT NOT NULL)
+    """,
+    "CREATE INDEX bins_by_session ON bins(session_id)",
+    """
+    CREATE TABLE queue (
+        id TEXT PRIMARY KEY, branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
+        text TEXT NOT NULL, state TEXT NOT NULL, created_at TEXT NOT NULL)
+    """,
+    "CREATE INDEX queue_by_branch ON queue(branch_id)",
+    """
+    CREATE TABLE attachments (
+        sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, name TEXT NOT NULL,
+        bytes BLOB NOT NULL)
+    """,
+)
 
 
 @steps()

@@ -99,18 +99,24 @@ def _final(runner: Runner, view: View, act: Act) -> Result:
 
 def _bin(runner: Runner, view: View, act: Act) -> Result:
     below = runner.store.nodes.subtree(act["node"])
-    for live in runner.live_in(view.session.id):
-        if live.run.context_tip_id in below:
-            runner.stop(live.run.id)
-            live.done.wait(2)
+    _finish(runner, view, lambda run: run.context_tip_id in below)
     prune(runner.store, act["node"])
     session = runner.store.sessions.get(view.session.id)
     return Result(branch=session.current_branch_id, said="Moved to the bin. Undo brings it back.")
 
 
+def _finish(runner: Runner, view: View, wanted: Callable[[Run], bool]) -> None:
+    """Stop the answers on their way into the bin."""
+    for live in runner.live_in(view.session.id):
+        if wanted(live.run):
+            runner.stop(live.run.id)
+            live.done.wait(2)
+
+
 def _bin_branch(runner: Runner, view: View, act: Act) -> Result:
     name = runner.store.branches.get(act["branch"]).name
     prune_branch(runner.store, act["branch"])
+    _finish(runner, view, lambda run: run.branch_id == act["branch"])
     session = runner.store.sessions.get(view.session.id)
     stays = view.branch.id if act["branch"] != view.branch.id else session.current_branch_id
     return Result(branch=stays, said=f"Branch {name!r} is in the bin. It can be restored there.")
@@ -127,8 +133,9 @@ def _view(runner: Runner, view: View, act: Act) -> Result:
 
 
 def _branch(runner: Runner, view: View, act: Act) -> Result:
-    runner.store.sessions.change(view.session.id, current_branch_id=act["branch"])
-    return Result(branch=act["branch"])
+    branch = runner.store.branches.get(act["branch"])
+    runner.store.sessions.change(view.session.id, current_branch_id=branch.id)
+    return Result(branch=branch.id)
 
 
 def _rename(runner: Runner, view: View, act: Act) -> Result:

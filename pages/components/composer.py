@@ -35,11 +35,16 @@ def draw(view: View | None, on_send: Callable[[str], None], *, busy: bool) -> No
 
     def submit() -> None:
         words = state.value(KEY)
+        state.hear(KEY)
         if words and str(words).strip():
             on_send(str(words))
 
-    asking = "Write what comes next; it is sent after this answer" if busy else "Write a prompt"
-    st.chat_input(asking, key=KEY, on_submit=submit)
+    asking = "Queue the next message" if busy else "Write a prompt"
+    heard = state.heard(KEY)
+    words = st.chat_input(asking, key=KEY, on_submit=submit)
+    if words and words.strip() and not heard:
+        on_send(words)
+        st.rerun()
 
 
 def recall(view: View) -> list[str]:

@@ -58,7 +58,8 @@ def draw(config: Config, choose: Choose, *, scope: str) -> None:
 
 def _provider(config: Config, choose: Choose, key: str) -> None:
     offered = {name: found.label for name, found in adapters().items() if not found.hidden()}
-    offered.setdefault(config.provider, adapter(config.provider).label)
+    chosen = adapters().get(config.provider)
+    offered.setdefault(config.provider, chosen.label if chosen else config.provider)
 
     def change() -> None:
         provider = state.value(key)
@@ -73,7 +74,8 @@ def _provider(config: Config, choose: Choose, key: str) -> None:
 
 
 def _model(config: Config, choose: Choose, key: str) -> None:
-    infos = adapter(config.provider).models()
+    found = adapters().get(config.provider)
+    infos = found.models() if found else ()
     labels = {info.id: info.label for info in infos}
     labels.setdefault(config.model, config.model or "not chosen yet")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from core import Config, Runner, View
-from pages.components import config_panel, state, tree_panel
+from pages.components import config_panel, element, state, tree_panel
 from pages.components.acts import Act
 
 DRAWER_TREE = "turntree.tree.drawer"
@@ -23,6 +23,8 @@ def draw(
 def drawer(runner: Runner, view: View, on_tree: Callable[[], None]) -> None:
     """The inspector for narrow screens."""
     tree_panel.draw(runner, view, on_tree, key=DRAWER_TREE)
+    if element.act(DRAWER_TREE):
+        st.rerun()  # the page behind follows, and the drawer closes over what was chosen
     _settings_of(runner, view, scope=f"drawer.{view.session.id}")
 
 

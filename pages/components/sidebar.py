@@ -61,12 +61,15 @@ def _recent(runner: Runner, view: View | None) -> None:
 
 def _session_button(row: dict[str, Any], *, current: bool) -> None:
     icon = badge = None
+    words = ""
     if row["running"]:
         icon, badge = ":material/more_horiz:", "An answer is on its way"
+        words = " :small[· answering]"
     elif row["unread"] and not current:
         icon, badge = ":material/mark_chat_unread:", "There is a new answer"
+        words = " :small[· new answer]"
     st.button(
-        label(row["title"]),
+        label(row["title"]) + words,  # the icon alone is silent to who listens
         key=f"session.{row['id']}",
         type="secondary" if current else "tertiary",
         icon=icon,

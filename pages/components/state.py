@@ -12,13 +12,14 @@ import streamlit as st
 
 from core import Config, TurntreeError
 
-_PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN = (
+_PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD = (
     "turntree.place",
     "turntree.flash",
     "turntree.insert",
     "turntree.new_config",
     "turntree.leave",
     "turntree.shown",
+    "turntree.heard",
 )
 
 
@@ -58,6 +59,16 @@ def open_place(to: Place) -> None:
 def leaving() -> bool:
     """Whether the tab is about to open a place on the playground; true once."""
     return bool(st.session_state.pop(_LEAVE, False))
+
+
+def hear(key: str) -> None:
+    """Note that the callback of an element ran."""
+    st.session_state[f"{_HEARD}.{key}"] = True
+
+
+def heard(key: str) -> bool:
+    """Whether the callback of an element ran before this run of the script; true once."""
+    return bool(st.session_state.pop(f"{_HEARD}.{key}", False))
 
 
 def shown(listing: str, first: int) -> int:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import Run, Runner, View
 from pages import backend
-from pages.components import state
+from pages.components import element
 from pages.components.config_panel import models_offered
 from pages.components.entry import entry_page, run_facts
 
@@ -33,14 +33,8 @@ _WITHOUT_WORDS = {
 
 
 def draw(runner: Runner, view: View, on_act: Callable[[], None]) -> None:
-    """Draw the view. ``on_act`` runs when the person did something; see :func:`act`."""
-    _element(key=KEY, data=thread_data(runner, view), on_act_change=on_act)
-
-
-def act() -> dict[str, Any] | None:
-    """What the person just did in the thread."""
-    done: dict[str, Any] | None = state.triggered(KEY, "act")
-    return done
+    """Draw the view. ``on_act`` runs when the person did something there."""
+    element.mount(_element, KEY, thread_data(runner, view), on_act)
 
 
 def thread_data(runner: Runner, view: View) -> dict[str, Any]:
@@ -51,6 +45,7 @@ def thread_data(runner: Runner, view: View) -> dict[str, Any]:
         "token": backend.TOKEN,
         "session_id": view.session.id,
         "branch_id": view.branch.id,
+        "branch_tip": view.branch.tip_id,
         "tip": view.tip_id,
         "entries": entries,
         "more": more,

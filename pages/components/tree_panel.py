@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import Runner, View
 from pages import backend
-from pages.components import state
+from pages.components import element
 
 _HERE = Path(__file__)
 _element = st.components.v2.component(
@@ -20,14 +20,8 @@ KEY = "turntree.tree"
 
 
 def draw(runner: Runner, view: View, on_act: Callable[[], None], *, key: str = KEY) -> None:
-    """Draw the tree. ``on_act`` runs when the person did something; see :func:`act`."""
-    _element(key=key, data=tree_data(runner, view), on_act_change=on_act)
-
-
-def act(key: str = KEY) -> dict[str, Any] | None:
-    """What the person just did in the tree."""
-    done: dict[str, Any] | None = state.triggered(key, "act")
-    return done
+    """Draw the tree. ``on_act`` runs when the person did something there."""
+    element.mount(_element, key, tree_data(runner, view), on_act)
 
 
 def tree_data(runner: Runner, view: View, *, height: int = 330) -> dict[str, Any]:

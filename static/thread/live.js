@@ -5,6 +5,7 @@
 
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 5000;
+const STRANGER = 4403; // the server was started anew: the page must fetch its token first
 const LINGER = 3000; // how long the socket stays open once nothing shows the conversation
 
 class Live {
@@ -69,8 +70,10 @@ class Live {
     socket.onmessage = ({ data }) => {
       if (socket === this.#socket) this.#receive(JSON.parse(data));
     };
-    socket.onclose = () => {
-      if (socket === this.#socket) this.#again();
+    socket.onclose = ({ code }) => {
+      if (socket !== this.#socket) return;
+      this.#again();
+      if (code === STRANGER) this.#tell({ type: "stranger" });
     };
   }
 
@@ -105,6 +108,10 @@ class Live {
     } else if (message.type === "ended" && run) {
       run.ended = { node: message.node, finish: message.finish };
     }
+    this.#tell(message);
+  }
+
+  #tell(message) {
     for (const listener of this.#listeners) listener(message);
   }
 

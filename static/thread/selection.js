@@ -23,6 +23,16 @@ const ACTS = [
   ["Fork from here", "fork", (_text, node) => ({ action: "fork", node })],
 ];
 
+/** A triple click ends its range in whatever follows the message: take it back to its end. */
+function withinBody(range) {
+  const { startContainer: start } = range;
+  const body = (start.nodeType === Node.ELEMENT_NODE ? start : start.parentElement)?.closest(".body");
+  if (!body || body.contains(range.endContainer)) return;
+  const inside = range.cloneRange();
+  inside.setEnd(body, body.childNodes.length);
+  if (inside.toString().trim() === range.toString().trim()) range.setEnd(body, body.childNodes.length);
+}
+
 /** The selected range inside `root`, which may be a shadow root, or null. */
 function selectedRange(root) {
   const selection = root.getSelection?.() ?? document.getSelection();
@@ -33,6 +43,7 @@ function selectedRange(root) {
   if (!root.contains(ends.startContainer) || !root.contains(ends.endContainer)) return null;
   range.setStart(ends.startContainer, ends.startOffset);
   range.setEnd(ends.endContainer, ends.endOffset);
+  withinBody(range);
   return range.collapsed ? null : { range, text: selection.toString() || range.toString() };
 }
 

@@ -236,7 +236,8 @@ export class Thread {
     else if (message.type === "hello" || message.type === "started") this.#drawLive();
     if (message.type === "changed") this.lineage.stale = true;
     if (message.type === "ended" && run) this.announce("The answer is complete");
-    if (["hello", "started", "ended", "changed"].includes(message.type)) this.refresh.ask(message);
+    const news = ["hello", "started", "ended", "changed", "stranger"];
+    if (news.includes(message.type)) this.refresh.ask(message);
   }
 
   #isNodeOf(run, entry) {
@@ -290,7 +291,7 @@ export class Thread {
   }
 
   /** Whether the page does not know yet what a message says. */
-  #behind({ type, run, node }) {
+  #behind({ type, run, node, tips }) {
     const { data } = this;
     if (type === "started") return data.live?.run !== run && live.runs.has(run);
     if (type === "ended") {
@@ -298,8 +299,10 @@ export class Thread {
       return !settled && data.trouble?.run !== run;
     }
     if (type !== "hello") return true;
-    const ended = data.live && live.runs.get(data.live.run)?.ended;
-    return Boolean(ended) || (!data.live && this.#current() !== null);
+    // Between the page's look and the connection's first word an answer may have come.
+    const moved = tips && (tips[data.branch_id] ?? null) !== (data.branch_tip ?? null);
+    if (data.live) return live.isOver(data.live.run);
+    return Boolean(moved) || this.#current() !== null;
   }
 
   /** The number of the last turn that is shown. */

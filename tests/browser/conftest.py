@@ -27,7 +27,12 @@ SCREENSHOTS = Path(__file__).with_name("screenshots")
 HOME = {"127.0.0.1", "localhost"}
 # Streamlit looks for its own files beside a page's address before it looks at the top.
 USUAL = [r"404 .*/_stcore/"]
-LOST = [r"WebSocket connection to .* failed", r"ERR_CONNECTION_(REFUSED|RESET)", r"ERR_EMPTY_RESPONSE"]
+LOST = [
+    r"WebSocket connection to .* failed",
+    r"ERR_CONNECTION_(REFUSED|RESET)",
+    r"ERR_EMPTY_RESPONSE",
+    r"Cannot send rerun backMessage when disconnected",
+]
 """What a browser says while its server is away."""
 
 expect.set_options(timeout=10_000)

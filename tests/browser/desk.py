@@ -86,7 +86,8 @@ class Desk:
 
     def branch(self, name: str) -> Locator:
         """The tag of a branch in the tree."""
-        return self.tree.get_by_role("button", name=re.compile(rf"^Branch {re.escape(name)}(, current)?$"))
+        tag = re.compile(rf"^Branch {re.escape(name)}(, current)?$")
+        return self.tree.get_by_role("button", name=tag)
 
     def row_menu(self, words: str, item: str) -> None:
         """Choose from the menu of a message in the tree."""

@@ -48,7 +48,8 @@ def main() -> int:
     for command in _ways():
         _say(f"No Chromium yet. Running: {' '.join(command)}")
         # A failure is no end: the next way may work, and the last word has find().
-        subprocess.run(command, check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(command, check=False, env=quiet)
         if found := find():
             _say(f"The browser tests use {found}.")
             return 0

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, expect
 
+from core import Session
+from tests.browser.conftest import LOST, Watch
 from tests.browser.desk import Desk, conversation, lineage
 
 WORDS = [f"w{number}" for number in range(1, 61)]
@@ -32,7 +34,7 @@ def empty(desk: Desk) -> Desk:
     return desk.open(conversation(desk.server.store))
 
 
-def session_of(desk: Desk):
+def session_of(desk: Desk) -> Session:
     return desk.server.store.sessions.get(desk.place()["session"])
 
 
@@ -133,7 +135,7 @@ def test_a_closed_tab_does_not_end_an_answer(empty: Desk, new_tab: Callable[[], 
     whole(new_tab().open(session))
 
 
-def test_a_tab_without_network_catches_up(empty: Desk, watch) -> None:
+def test_a_tab_without_network_catches_up(empty: Desk, watch: Watch) -> None:
     watch.allow(r"ERR_INTERNET_DISCONNECTED", r"WebSocket")
     start(empty)
     empty.page.context.set_offline(True)
@@ -149,10 +151,8 @@ LONG_SLOWLY = f"/delay 20\n{LONG}"
 HALF_A_SECOND = 25  # words
 
 
-def killed_midway(desk: Desk, watch) -> int:
+def killed_midway(desk: Desk, watch: Watch) -> int:
     """Kill the server while an answer streams, start it again; the words that were shown."""
-    from tests.browser.conftest import LOST
-
     watch.allow(*LOST)
     desk.send(LONG_SLOWLY)
     expect(desk.live).to_contain_text("w60")
@@ -184,7 +184,7 @@ def test_after_a_crash_the_same_tab_shows_the_answer_as_interrupted_and_continue
     expect(desk.answer(1)).not_to_contain_text("interrupted")
 
 
-def test_after_a_crash_the_answer_can_be_asked_for_again(own_desk: Desk, watch) -> None:
+def test_after_a_crash_the_answer_can_be_asked_for_again(own_desk: Desk, watch: Watch) -> None:
     desk = own_desk.open(conversation(own_desk.server.store))
     killed_midway(desk, watch)
     interrupted(desk).get_by_role("button", name="Retry").click()
@@ -192,6 +192,29 @@ def test_after_a_crash_the_answer_can_be_asked_for_again(own_desk: Desk, watch) 
     expect(desk.answer(1).get_by_text("2/2")).to_be_visible()
     desk.answer(1).get_by_role("button", name="Previous version").click()
     expect(desk.answer(1)).to_contain_text("interrupted")
+
+
+@pytest.mark.parametrize("act", ["send", "edit"])
+def test_what_is_written_right_after_a_restart_is_not_lost(
+    own_desk: Desk, watch: Watch, act: str
+) -> None:
+    watch.allow(*LOST)
+    desk = own_desk.open(conversation(own_desk.server.store, "before", "the crash"))
+    expect(desk.answer(1)).to_be_visible()
+    if act == "edit":
+        desk.act(desk.you(1), "Edit")
+        desk.page.get_by_role("textbox", name="Edit this turn").fill("after the crash")
+    else:
+        desk.box.fill("after the crash")
+    desk.server.kill()
+    desk.server.start()
+    if act == "edit":
+        desk.page.get_by_role("button", name="Send", exact=True).click()
+        expect(desk.words(desk.answer(1))).to_have_text("after the crash", timeout=20_000)
+    else:
+        expect(desk.box).to_be_enabled(timeout=20_000)
+        desk.box.press("Enter")
+        expect(desk.words(desk.answer(2))).to_have_text("after the crash", timeout=20_000)
 
 
 # --- several tabs ----------------------------------------------------------------------------
@@ -212,9 +235,7 @@ def test_two_tabs_that_send_on_one_branch_keep_both_messages_and_answers(
     expect(second.words(second.answer(2))).to_contain_text(re.compile("from the (first|second)"))
     expect(empty.live).to_have_count(0)
     expect(second.live).to_have_count(0)
-    texts = {node.text for node in store.nodes.of(session.id)} if hasattr(store.nodes, "of") else {
-        row["snippet"] for row in store.nodes.outline(session.id, 0)
-    }
+    texts = {row["snippet"] for row in store.nodes.outline(session.id, 0)}
     assert {"from the first tab", "from the second tab"} <= texts
 
 

@@ -15,9 +15,7 @@ def current(store: Store, session: Session) -> str:
     return store.branches.get(found).name
 
 
-# --- fork ---------------------------------------------------------------------------------------
-
-
+# --- fork -------------------------------------------------------------------------------------
 def test_a_fork_is_one_new_pointer_and_the_session_goes_there(
     store: Store, session: Session, main: str
 ) -> None:
@@ -60,9 +58,7 @@ def test_a_fork_from_nothing_or_from_the_bin_is_refused(store: Store, main: str)
         fork(store, answer.id, from_branch=main)
 
 
-# --- edit and arrive ----------------------------------------------------------------------------
-
-
+# --- edit and arrive --------------------------------------------------------------------------
 def test_an_edit_at_the_tip_moves_the_branch_and_keeps_the_original(
     store: Store, session: Session, main: str
 ) -> None:
@@ -114,9 +110,7 @@ def test_an_answer_to_what_was_binned_meanwhile_waits_there_for_a_restore(
     assert store.nodes.latest_leaf(question.id) == answer.id
 
 
-# --- prune and restore ----------------------------------------------------------------------------
-
-
+# --- prune and restore ------------------------------------------------------------------------
 def forked(store: Store, session: Session, main: str) -> dict[str, str]:
     """main: q1 a1 q2 a2; side: q1 a1 s2 t2, forked at a1; ids by text."""
     nodes = grow(store, main, "q1", "a1", "q2", "a2")
@@ -160,11 +154,12 @@ def test_undo_takes_a_pruning_back_whole(
 ) -> None:
     ids = forked(store, session, main)
     prune(store, ids[pruned])
-    stays = store.sessions.get(session.id).current_branch_id
-    moved = next(b for b in store.branches.of(session.id) if store.branches.last_move(b.id))
-    assert stays
-    branch = store.branches.get(main) if pruned == "a2" else moved
-    assert undo(store, branch.id if pruned == "a2" else stays) == "bin"
+    (moved,) = (
+        branch.id
+        for branch in store.branches.of(session.id)
+        if (store.branches.last_move(branch.id) or {}).get("why") == "bin"
+    )
+    assert undo(store, moved) == "bin"
     assert live(store, session.id) == {"main": MAIN, "side": SIDE}
 
 
@@ -192,7 +187,7 @@ def test_a_branch_that_went_on_after_a_pruning_keeps_both(
 def test_two_prunings_restored_in_the_wrong_order_bring_both_back(
     store: Store, session: Session, main: str
 ) -> None:
-    first, second, third = grow(store, main, "q1", "a1", "q2")
+    _, second, third = grow(store, main, "q1", "a1", "q2")
     inner = prune(store, third.id)
     outer = prune(store, second.id)
     assert live(store, session.id) == {"main": ["q1"]}
@@ -201,6 +196,21 @@ def test_two_prunings_restored_in_the_wrong_order_bring_both_back(
     assert ["q1", "a1", "q2"] in live(store, session.id).values()
     with pytest.raises(NotFound):
         restore(store, outer)
+
+
+def test_a_restore_is_not_taken_for_that_of_a_later_pruning(
+    store: Store, session: Session, main: str
+) -> None:
+    first = grow(store, main, "q1", "a1", "q2")
+    early = prune(store, first[2].id)
+    second = grow(store, main, "other q2")
+    late = prune(store, second[0].id)
+    restore(store, early)
+    assert live(store, session.id) == {"main": ["q1", "a1", "q2"]}
+    assert store.branches.hidden_roots(session.id) == {second[0].id}
+    restore(store, late)
+    assert ["q1", "a1", "other q2"] in live(store, session.id).values()
+    assert ["q1", "a1", "q2"] in live(store, session.id).values()
 
 
 def test_what_is_in_the_bin_is_not_binned_again(store: Store, main: str) -> None:
@@ -247,9 +257,7 @@ def test_branches_pruned_one_after_the_other_come_back_in_any_order(
     assert store.branches.hidden_roots(session.id) == set()
 
 
-# --- undo -------------------------------------------------------------------------------------------
-
-
+# --- undo -------------------------------------------------------------------------------------
 def test_undo_of_a_second_answer_goes_back_to_the_first(
     store: Store, session: Session, main: str
 ) -> None:
@@ -264,7 +272,7 @@ def test_undo_of_a_second_answer_goes_back_to_the_first(
 
 
 def test_undo_never_leads_into_the_bin(store: Store, session: Session, main: str) -> None:
-    question, first = grow(store, main, "q", "first")
+    _, first = grow(store, main, "q", "first")
     edit(store, main, first.id, parts("second"))
     prune(store, first.id)
     assert undo(store, main) == "edit"

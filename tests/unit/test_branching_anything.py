@@ -14,7 +14,7 @@ from core.view import entries
 from tests.conftest import ECHO
 from tests.unit.house import OTHER, count, parts, path_of
 
-WHICH = st.integers(min_value=0, max_value=10**6)
+WHICH = st.integers(min_value=0, max_value=7)
 
 
 class Anything(RuleBasedStateMachine):
@@ -30,6 +30,7 @@ class Anything(RuleBasedStateMachine):
         self.most = 0
 
     def teardown(self) -> None:
+        self.the_remembered_lineages_are_true()
         self.store.close()
         self.folder.cleanup()
 
@@ -47,11 +48,6 @@ class Anything(RuleBasedStateMachine):
             self.store.nodes.add(node)
             arrive(self.store, branch.id, node, replaces=tip, why=why)
         self.nodes.append(node.id)
-
-    @rule(which=WHICH)
-    def send(self, which: int) -> None:
-        branch = self.a_branch(which)
-        self.write(branch, branch.tip_id, "send")
 
     @rule(which=WHICH)
     def ask_and_be_answered(self, which: int) -> None:
@@ -178,12 +174,11 @@ class Anything(RuleBasedStateMachine):
                 assert any(node.id == node_id for node in view.lineage)
             assert not view.tip_id or not self.binned(view.tip_id)
 
-    @invariant()
     def the_remembered_lineages_are_true(self) -> None:
         with Store.open(self.store.path) as fresh:
-            for branch in self.store.branches.of(self.session)[-2:]:
+            for branch in self.store.branches.of(self.session):
                 assert path_of(fresh, branch) == path_of(self.store, branch)
 
 
 TestAnything = Anything.TestCase
-TestAnything.settings = settings(max_examples=40, stateful_step_count=25)
+TestAnything.settings = settings(max_examples=60, stateful_step_count=40)

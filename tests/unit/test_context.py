@@ -66,6 +66,14 @@ def test_a_longer_conversation_begins_with_the_same_messages(roles: str, more: s
     assert after.messages[: len(before.messages)] == before.messages
 
 
+@given(asked=st.lists(st.text(alphabet="ua", max_size=8), max_size=12))
+def test_what_was_worked_out_before_changes_no_message(asked: list[str]) -> None:
+    nodes = {node.id: node for roles in asked for node in line(roles)}
+    for roles in asked:
+        lineage = tuple(nodes[roles[: end + 1]] for end in range(len(roles)))
+        assert full(lineage) == tuple(message_of(node) for node in lineage)
+
+
 def unfinished() -> list[Node]:
     asked, answer = line("ua")
     spoken = (Thinking(text="hm"), *parts("Half a "), ToolCall(id="1", name="n", arguments="{}"))

@@ -15,8 +15,6 @@ def recap(store: Store, session: Session, covers: str, text: str = "so far") -> 
 
 
 # --- names ------------------------------------------------------------------------------------
-
-
 def test_a_name_is_there_once_in_a_session(store: Store, session: Session, main: str) -> None:
     store.branches.create(session.id, "other", None)
     for wanted in ("main", "other"):
@@ -66,9 +64,7 @@ def test_a_branch_that_is_not_there_is_said_so(store: Store) -> None:
             act()
 
 
-# --- moves --------------------------------------------------------------------------------------
-
-
+# --- moves ------------------------------------------------------------------------------------
 def test_a_branch_moves_only_from_where_it_is_expected(
     store: Store, session: Session, main: str
 ) -> None:
@@ -116,9 +112,7 @@ def test_forks_are_found_where_they_were_made(store: Store, session: Session, ma
     assert [x.name for x in store.branches.with_tip_in([a.id, b.id])] == ["main", "two"]
 
 
-# --- overrides and recaps -----------------------------------------------------------------------
-
-
+# --- overrides and recaps ---------------------------------------------------------------------
 def test_one_recap_at_most_is_active(store: Store, session: Session, main: str) -> None:
     (a,) = grow(store, main, "a")
     one, two = recap(store, session, a.id, "half \ud83d"), recap(store, session, a.id)
@@ -152,9 +146,7 @@ def test_a_fork_takes_the_overrides_along_and_then_goes_its_own_way(
     assert store.branches.overrides(made.id) == (mute, other)
 
 
-# --- the queue -----------------------------------------------------------------------------------
-
-
+# --- the queue --------------------------------------------------------------------------------
 def test_waiting_words_keep_their_order_and_are_taken_once(store: Store, main: str) -> None:
     ids = [store.branches.enqueue(main, f"word {n}\ud83d") for n in range(20)]
     texts = [waiting["text"] for waiting in store.branches.queued(main)]
@@ -180,9 +172,7 @@ def test_what_is_held_or_offered_does_not_follow_an_answer(
     assert states == {"held": "held", "offer": "offer", "waiting": "held"}
 
 
-# --- the bin --------------------------------------------------------------------------------------
-
-
+# --- the bin ----------------------------------------------------------------------------------
 def test_a_bin_is_taken_once_and_hides_its_root_until_then(store: Store, session: Session) -> None:
     root = add(store, session.id, None, "root")
     first = store.branches.add_bin(session.id, root.id, [{"branch": "b"}], "label \ud83d")

@@ -116,8 +116,7 @@ def test_a_node_needs_a_parent_that_exists(store: Store, session: Session) -> No
     assert count(store) == 0
 
 
-# --- lineages, against the naive walk -------------------------------------------------------
-
+# --- lineages, against the naive walk ---------------------------------------------------------
 TREES = st.lists(st.one_of(st.none(), st.integers(min_value=0, max_value=10**6)), max_size=60)
 
 
@@ -192,9 +191,7 @@ def test_a_taken_back_transaction_leaves_no_node(store: Store, session: Session,
     assert told(store.nodes.lineage(store.branches.get(main).tip_id)) == ["kept"]
 
 
-# --- children and leaves ---------------------------------------------------------------------
-
-
+# --- children and leaves ----------------------------------------------------------------------
 def test_the_latest_leaf_passes_by_what_is_hidden(store: Store, session: Session) -> None:
     root = add(store, session.id, None, "root")
     old = add(store, session.id, root.id, "old")
@@ -223,9 +220,7 @@ def test_the_outline_tells_only_what_is_new(store: Store, session: Session) -> N
     assert len(store.nodes.outline(session.id)[0]["snippet"]) == 80
 
 
-# --- marks -------------------------------------------------------------------------------------
-
-
+# --- marks ------------------------------------------------------------------------------------
 def test_a_mark_is_set_changed_and_taken_off(store: Store, session: Session) -> None:
     one, two = add(store, session.id, None, "one"), add(store, session.id, None, "two")
     store.nodes.mark(one.id, "final", "2")

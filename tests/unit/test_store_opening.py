@@ -60,9 +60,7 @@ def refused(path: Path, kind: type[StoreError], *, untouched: bool = True) -> St
     return caught.value
 
 
-# --- what is not ours ------------------------------------------------------------------------
-
-
+# --- what is not ours -------------------------------------------------------------------------
 def test_a_newer_database_is_refused_and_stays_as_it_was(used: Path) -> None:
     change(used, "INSERT INTO _sqlite_migrations VALUES (99, 'turntree', 'm999_later', '2030')")
     error = refused(used, SchemaTooNew)
@@ -123,9 +121,7 @@ def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
         assert store.sessions.count() == 0
 
 
-# --- what cannot be written or read now ---------------------------------------------------------
-
-
+# --- what cannot be written or read now -------------------------------------------------------
 @pytest.fixture
 def stranger() -> Iterator[Path]:
     """A folder, and a process that has no right to write in it."""
@@ -264,8 +260,6 @@ def test_readers_cannot_write(store: Store) -> None:
 
 
 # --- bringing an older one up to date ---------------------------------------------------------
-
-
 def older(path: Path, before: str) -> None:
     """A database as an earlier version left it, with a conversation in it."""
     db = Connection(sqlite3.connect(path, isolation_level=None))

@@ -127,9 +127,7 @@ def test_the_bin_takes_a_session_whole_and_gives_it_back(store: Store, session: 
     assert other.id in [row["id"] for row in store.sessions.recent()]
 
 
-# --- for good --------------------------------------------------------------------------------
-
-
+# --- for good ---------------------------------------------------------------------------------
 def furnish(runner: Runner, text: str) -> Session:
     """A session that has a row in every table, with ``text`` wherever a text can be."""
     store = runner.store

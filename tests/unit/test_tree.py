@@ -86,6 +86,10 @@ def test_the_common_ancestor_is_the_last_that_both_share(
         assert (found.id if found else None) == shared
 
 
+def test_the_same_words_in_two_places_are_not_shared() -> None:
+    assert common_ancestor(line("uaua"), line("uaua", upto="elsewhere ")) is None
+
+
 @pytest.mark.parametrize(
     ("roles", "user", "answer"),
     [("", None, None), ("u", 0, None), ("uau", 2, 1), ("uata", 0, 3), ("a", None, 0)],
