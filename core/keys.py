@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Literal
 
 from core.errors import BadFile, Unsupported
+from core.types import Adapter, Endpoint
 
 Source = Literal["this process", "environment", "secrets file", "keyring"]
 _SERVICE = "turntree"
@@ -52,6 +53,12 @@ def find(provider: str, names: Sequence[str] = ()) -> Key | None:
             return Key(secret=found.strip(), source="secrets file", name=name)
     kept = _from_keyring(provider)
     return Key(secret=kept, source="keyring") if kept else None
+
+
+def endpoint_of(adapter: Adapter) -> Endpoint | None:
+    """Where the adapter's provider answers, with its key; None leaves both to the adapter."""
+    key = find(adapter.name, adapter.key_names) if adapter.default_url else None
+    return Endpoint(base_url=adapter.default_url, api_key=key.secret) if key else None
 
 
 def type_in(provider: str, secret: str) -> None:
