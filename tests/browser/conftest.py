@@ -15,6 +15,7 @@ from playwright.sync_api import (
     Page,
     Playwright,
     Request,
+    WebError,
     expect,
     sync_playwright,
 )
@@ -24,6 +25,7 @@ from tests.browser.install import FLAGS, NONE, find
 from tests.browser.server import Server
 
 SCREENSHOTS = Path(__file__).with_name("screenshots")
+USUAL_SCREEN: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "locale": "en-US"}
 HOME = {"127.0.0.1", "localhost"}
 # Streamlit looks for its own files beside a page's address before it looks at the top.
 USUAL = [r"404 .*/_stcore/"]
@@ -81,6 +83,7 @@ def _served(server: Server) -> Iterator[Server]:
         yield server.start()
     finally:
         server.stop()
+    assert "Traceback" not in server.said(), server.said()
 
 
 class Watch:
@@ -89,16 +92,24 @@ class Watch:
     def __init__(self) -> None:
         self.found: list[str] = []
         self._allowed = list(USUAL)
+        self._events: dict[Any, Callable[[Any], None]] = {
+            "request": self._request,
+            "console": self._console,
+            "weberror": self._error,
+            "page": self._page,
+        }
 
     def allow(self, *patterns: str) -> None:
         """Take these as expected, wherever in the test they come."""
         self._allowed += patterns
 
     def attach(self, context: BrowserContext) -> None:
-        context.on("request", self._request)
-        context.on("console", self._console)
-        context.on("weberror", lambda error: self.found.append(f"uncaught: {error.error}"))
-        context.on("page", self._page)
+        for event, heard in self._events.items():
+            context.on(event, heard)
+
+    def detach(self, context: BrowserContext) -> None:
+        for event, heard in self._events.items():
+            context.remove_listener(event, heard)
 
     def check(self) -> None:
         bad = [one for one in self.found if not any(re.search(p, one) for p in self._allowed)]
@@ -106,6 +117,9 @@ class Watch:
 
     def _page(self, page: Page) -> None:
         page.on("websocket", lambda socket: self._address(socket.url))
+
+    def _error(self, error: WebError) -> None:
+        self.found.append(f"uncaught: {error.error}")
 
     def _request(self, request: Request) -> None:
         self._address(request.url)
@@ -129,37 +143,56 @@ def watch() -> Watch:
 def new_context(
     browser: Browser, watch: Watch, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., BrowserContext]]:
-    """Make a browser profile: tabs in one share its storage, as a person's tabs do."""
+    """Make a browser profile of the test's own: a phone, a dark screen."""
     contexts: list[BrowserContext] = []
 
     def make(**options: Any) -> BrowserContext:
-        made = browser.new_context(
-            **{"viewport": {"width": 1440, "height": 900}, "locale": "en-US"} | options
-        )
+        made = browser.new_context(**USUAL_SCREEN | options)
         watch.attach(made)
         contexts.append(made)
         return made
 
     yield make
-    if request.node.stash.get(_failed, False):
-        _photograph(contexts, request.node.nodeid)
+    _photograph_if_failed(contexts, request)
     for context in contexts:
         context.close()
     watch.check()
 
 
-def _photograph(contexts: list[BrowserContext], name: str) -> None:
-    SCREENSHOTS.mkdir(exist_ok=True)
-    pages = [page for context in contexts for page in context.pages]
-    for number, page in enumerate(pages):
-        file = re.sub(r"\W+", "-", name.rpartition("/")[2]) + f"-{number}.png"
-        with contextlib.suppress(Exception):
-            page.screenshot(path=SCREENSHOTS / file, timeout=5000)
+@pytest.fixture(scope="session")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """The profile that tests share: its cache makes every page but the first come at once."""
+    made = browser.new_context(**USUAL_SCREEN)
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def context(new_context: Callable[..., BrowserContext]) -> BrowserContext:
-    return new_context()
+def context(
+    profile: BrowserContext, watch: Watch, request: pytest.FixtureRequest
+) -> Iterator[BrowserContext]:
+    """A profile without open tabs. Two tabs in it share their storage, as a person's do."""
+    watch.attach(profile)
+    yield profile
+    _photograph_if_failed([profile], request)
+    profile.set_offline(False)
+    profile.clear_permissions()
+    for page in profile.pages:
+        page.close()
+    watch.detach(profile)
+    watch.check()
+
+
+def _photograph_if_failed(contexts: list[BrowserContext], request: pytest.FixtureRequest) -> None:
+    if not request.node.stash.get(_failed, False):
+        return
+    SCREENSHOTS.mkdir(exist_ok=True)
+    pages = [page for context in contexts for page in context.pages]
+    for number, page in enumerate(pages):
+        name = request.node.nodeid.rpartition("/")[2]
+        file = re.sub(r"\W+", "-", name) + f"-{number}.png"
+        with contextlib.suppress(Exception):
+            page.screenshot(path=SCREENSHOTS / file, timeout=5000)
 
 
 @pytest.fixture

@@ -81,6 +81,10 @@ class Server:
         except subprocess.TimeoutExpired:
             self.kill()
 
+    def said(self) -> str:
+        """The end of what the app has logged."""
+        return self.log.read_text("utf-8", "replace")[-10_000:]
+
     def _wait(self) -> None:
         assert self._process is not None
         end = time.monotonic() + PATIENCE
@@ -93,8 +97,7 @@ class Server:
                         return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.05)
-        said = self.log.read_text("utf-8", "replace")[-3000:]
-        raise AssertionError(f"The app did not start.\n{said}")
+        raise AssertionError(f"The app did not start.\n{self.said()}")
 
 
 def _free_port() -> int:

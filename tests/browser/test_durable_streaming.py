@@ -105,16 +105,33 @@ def test_a_page_switch_does_not_end_an_answer(empty: Desk) -> None:
 def test_a_reload_does_not_end_an_answer(empty: Desk) -> None:
     start(empty)
     empty.page.reload()
-    expect(empty.live).to_contain_text("w1 w2 w3 w4 w5")
     whole(empty)
+
+
+def test_after_a_reload_a_running_answer_is_shown_from_its_beginning(empty: Desk) -> None:
+    start(empty, STALLED, "five")
+    empty.page.reload()
+    expect(empty.words(empty.live)).to_have_text("one two three four five")
+    empty.live.get_by_role("button", name="Stop answering").click()
+    expect(empty.words(empty.answer(1))).to_have_text("one two three four five")
 
 
 def test_a_second_tab_sees_the_whole_stream(empty: Desk, new_tab: Callable[[], Desk]) -> None:
     start(empty)
     second = new_tab().open(session_of(empty))
-    expect(second.live).to_contain_text("w1 w2 w3 w4 w5")
     whole(second)
     whole(empty)
+
+
+def test_a_second_tab_sees_a_running_answer_from_its_beginning_and_may_stop_it(
+    empty: Desk, new_tab: Callable[[], Desk]
+) -> None:
+    start(empty, STALLED, "five")
+    second = new_tab().open(session_of(empty))
+    expect(second.words(second.live)).to_have_text("one two three four five")
+    second.live.get_by_role("button", name="Stop answering").click()
+    for tab in (second, empty):
+        expect(tab.answer(1)).to_contain_text("stopped by you")
 
 
 def test_a_second_tab_hears_of_an_answer_that_another_one_asked_for(

@@ -142,10 +142,13 @@ def test_a_whole_turn_by_keyboard_alone(desk: Desk) -> None:
     desk.page.keyboard.press("Enter")
     expect(desk.words(desk.answer(1))).to_have_text("typed")
     expect(desk.box).to_be_focused()
+    inside = "e => e.contains(e.getRootNode().activeElement)"
     for _ in range(30):
         desk.page.keyboard.press("Shift+Tab")
-        if desk.answer(1).evaluate("e => e.contains(e.getRootNode().activeElement)"):
+        if desk.feed.evaluate(inside):
             break
+    if not desk.answer(1).evaluate(inside):
+        desk.page.keyboard.press("Alt+ArrowDown")
     desk.page.keyboard.press("x")
     expect(desk.answer(1).get_by_text("final", exact=True)).to_be_visible()
 

@@ -2,7 +2,8 @@
 
 It is meant to be killed. What it tells through the pipe: ``("node", id, text)`` and
 ``("branch", id, tip)`` for what was acknowledged as written, and ``("heard", run, text, when)``
-for what of an answer had arrived at a moment (seconds since the epoch).
+for what of an answer had arrived at a moment (seconds since the epoch). ``("pulse", when)``
+comes every 50 milliseconds, unless the machine is too busy to let the process live.
 """
 
 import os
@@ -34,6 +35,11 @@ class Life:
         with self.lock:
             self.pipe.send(fact)
 
+    def pulse(self) -> None:
+        while True:
+            self.tell("pulse", time.time())
+            time.sleep(0.05)
+
     def tell_node(self, node_id: str) -> None:
         self.tell("node", node_id, self.store.nodes.get(node_id).text)
 
@@ -48,10 +54,10 @@ class Life:
 
     def ask(self) -> None:
         branches = self.store.branches.of(self.session)
-        words = " ".join(
-            f"w{self.random.randrange(1000)}" for _ in range(self.random.randrange(60))
-        )
+        # Most answers outlive the process: they are what a kill comes in the middle of.
         config = self.random.choice([SLOW, SLOW, ECHO])
+        size = self.random.randrange(40, 120) if config is SLOW else self.random.randrange(20)
+        words = " ".join(f"w{self.random.randrange(1000)}" for _ in range(size))
         branch = self.random.choice(branches)
         sent = self.runner.send(branch.id, f"say {words}", at=branch.tip_id, config=config)
         if isinstance(sent, Run):
@@ -79,9 +85,10 @@ def live(path: str, pipe: Connection, seed: int) -> None:
     """Write until killed."""
     life = Life(path, pipe, seed)
     life.tell("born", life.session)
+    threading.Thread(target=life.pulse, daemon=True).start()
     while True:
-        if len(life.runner.live_in(life.session)) < 4:
-            life.ask()
-        else:
+        if life.random.random() < 0.4 or len(life.runner.live_in(life.session)) >= 4:
             life.change()
+        else:
+            life.ask()
         time.sleep(life.random.random() * 0.01)

@@ -200,6 +200,23 @@ def test_a_process_that_slept_through_its_own_sweep_overwrites_nothing(
     assert path_of(store, main) == ["q", "half"]
 
 
+@pytest.mark.parametrize("room", ["nodes.add", "branches.move", "sessions.touch"])
+def test_the_end_of_an_answer_is_written_whole_or_not_at_all(
+    store: Store, main: str, monkeypatch: pytest.MonkeyPatch, room: str
+) -> None:
+    grow(store, main, "q")
+    run = dead_run(store, main, "half", owner="me")
+    nodes, before = count(store), store.runs.get(run.id)
+    name, _, act = room.partition(".")
+    with monkeypatch.context() as broken:
+        broken.setattr(getattr(store, name), act, lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            settle(store, run, parts("whole"), Outcome(finish_reason="stop"))
+    assert (count(store), store.runs.get(run.id), path_of(store, main)) == (nodes, before, ["q"])
+    assert settle(store, run, parts("whole"), Outcome(finish_reason="stop"))
+    assert path_of(store, main) == ["q", "whole"]
+
+
 def test_a_run_that_was_swept_while_it_streams_stops(store: Store, main: str) -> None:
     runner = Runner(store)
     run = runner.send(main, "/delay 20\n" + "word " * 500)
