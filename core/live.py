@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.errors import ProviderError, TurntreeError
@@ -10,6 +11,7 @@ from core.types import (
     Adapter,
     Delta,
     End,
+    Endpoint,
     Failure,
     FinishReason,
     Json,
@@ -27,6 +29,10 @@ from core.types import (
 _RETRIES = 2
 _LONGEST_WAIT = 30.0  # seconds; a provider that asks for more is reported instead
 _log = logging.getLogger("turntree")
+Sealing = Callable[[Json], Json]
+"""From an answer's raw items to what is kept of them."""
+Where = Callable[[], Endpoint | None]
+"""Finds the provider's address and key at the moment of the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +54,9 @@ class Live:
     ``deltas`` only ever grows, so a reader needs nothing but its own position.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, sealed: Sealing = lambda items: items) -> None:
         self.run = run
+        self._sealed = sealed
         self.stop = Stop()
         self.done = threading.Event()
         self.deltas: list[Delta] = []
@@ -81,10 +88,10 @@ class Live:
         """What has arrived, as the parts of a message."""
         return (*_parts(self.deltas), *self.calls)
 
-    def stream(self, adapter: Adapter, request: Request) -> Outcome:
+    def stream(self, adapter: Adapter, request: Request, endpoint: Where = lambda: None) -> Outcome:
         """Run the stream to its end, whatever that is; never raises for a provider's fault."""
         try:
-            return self._outcome(self._with_retries(adapter, request))
+            return self._outcome(self._with_retries(adapter, request, endpoint))
         except TurntreeError as error:
             return self._outcome(None, error.failure())
         except Exception as error:  # noqa: BLE001 - an adapter's mistake must not lose the words
@@ -99,11 +106,11 @@ class Live:
                 ),
             )
 
-    def _with_retries(self, adapter: Adapter, request: Request) -> End | None:
+    def _with_retries(self, adapter: Adapter, request: Request, endpoint: Where) -> End | None:
         """Before the first word a passing fault is tried again; after it, never."""
         for attempt in range(_RETRIES + 1):
             try:
-                return self._once(adapter, request)
+                return self._once(adapter, request, endpoint)
             except ProviderError as error:
                 wait = error.retry_after if error.retry_after is not None else 0.5 * 2**attempt
                 if (
@@ -120,10 +127,10 @@ class Live:
                 self.retry_at = None
         return None
 
-    def _once(self, adapter: Adapter, request: Request) -> End | None:
+    def _once(self, adapter: Adapter, request: Request, endpoint: Where) -> End | None:
         if self.stop.is_set():
             return None
-        for event in adapter.stream(request, None, self.stop):
+        for event in adapter.stream(request, endpoint(), self.stop):
             match event:
                 case Delta():
                     self._add(event)
@@ -158,7 +165,7 @@ class Live:
             finish_reason=finish,
             usage=end.usage if end else Usage(),
             resolved_model=end.resolved_model if end else None,
-            raw=end.raw if end else None,
+            raw=self._sealed(end.raw) if end else None,
             first_token_ms=_ms(self._began, self._first),
             duration_ms=_ms(self._began, time.monotonic()),
             failure=failure,

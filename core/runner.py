@@ -12,28 +12,28 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from types import EllipsisType
 from typing import Self
 
+from core.asking import Prepared, prepare
 from core.branching import arrive, edit, new_node
-from core.context import call_for, continuation
-from core.errors import Busy, DiskFull, NotFound, ReadOnly, TurntreeError, UserError
+from core.errors import Busy, DiskFull, NotFound, ReadOnly, UserError
 from core.keeper import Keeper
+from core.keys import endpoint_of
 from core.live import Live, Outcome
 from core.owner import is_dead, this_process
-from core.providers import adapter, model_info
+from core.providers import adapter
 from core.settle import settle
 from core.store import Store
 from core.types import (
     Config,
     Delta,
-    Failure,
     Node,
     Parts,
     Purpose,
     Request,
     Run,
-    Session,
     Text,
     new_id,
     now,
@@ -271,8 +271,9 @@ class Runner:
         """
         session = self.store.sessions.get(self.store.branches.get(branch_id).session_id)
         config = config or session.config
-        request, failure = self._request(tip_id, node, config, session, purpose)
-        live = self._register(Live(self._new_run(session.id, branch_id, tip_id, purpose, config)))
+        asked = prepare(self.store, tip_id, node, config, session, purpose)
+        run = self._new_run(session.id, branch_id, tip_id, purpose, config)
+        live = self._register(Live(run, asked.sealed))
         try:
             with self.store.write():
                 if takes is not None:
@@ -282,33 +283,16 @@ class Runner:
                     placed = arrive(self.store, branch_id, node, replaces=replaces, why="send")
                     live.run = replace(live.run, branch_id=placed.id)
                     self.store.sessions.touch(session.id, node.text)
-                self._write_start(live.run, request, session.objective, failure)
+                self._write_start(live.run, asked, session.objective)
         except BaseException:
             self._forget(live)
             raise
-        if failure is None:
-            self._pool.submit(self._work, live, request)
+        if asked.failure is None:
+            self._pool.submit(self._work, live, asked.request)
         else:
             self._forget(live)
         self.announce(session.id, "started", run_id=live.run.id, branch_id=live.run.branch_id)
         return live.run
-
-    def _request(
-        self, tip_id: str, node: Node | None, config: Config, session: Session, purpose: Purpose
-    ) -> tuple[Request, Failure | None]:
-        """The call in the provider's form, or why it cannot be made."""
-        if node is None:
-            lineage = self.store.nodes.lineage(tip_id)
-        else:
-            lineage = (*self.store.nodes.lineage(node.parent_id), node)
-        call = call_for(lineage, config, session)
-        if purpose == "continue":
-            prefill = model_info(config.provider, config.model).prefill
-            call = continuation(call, prefill=prefill)
-        try:
-            return adapter(config.provider).build(call), None
-        except TurntreeError as error:
-            return Request(envelope={}, messages=()), error.failure()
 
     def _new_run(
         self, session_id: str, branch_id: str, tip_id: str, purpose: Purpose, config: Config
@@ -325,13 +309,11 @@ class Runner:
             started_at=now(),
         )
 
-    def _write_start(
-        self, run: Run, request: Request, objective: str, failure: Failure | None
-    ) -> None:
+    def _write_start(self, run: Run, asked: Prepared, objective: str) -> None:
         overrides = self.store.branches.overrides(run.branch_id)
-        self.store.runs.start(run, request=request, overrides=overrides, objective=objective)
-        if failure is not None:
-            self.store.runs.end(run.id, finish_reason="error", node_id=None, failure=failure)
+        self.store.runs.start(run, request=asked.request, overrides=overrides, objective=objective)
+        if asked.failure is not None:
+            self.store.runs.end(run.id, finish_reason="error", node_id=None, failure=asked.failure)
             self.store.branches.hold_queue(run.branch_id)
 
     def _lives(self) -> list[Live]:
@@ -352,7 +334,8 @@ class Runner:
 
     def _work(self, live: Live, request: Request) -> None:
         try:
-            outcome = live.stream(adapter(live.run.config.provider), request)
+            found = adapter(live.run.config.provider)
+            outcome = live.stream(found, request, partial(endpoint_of, found))
             self._write_down(live, outcome)
             self._forget(live)
             self._send_next(live.run, outcome)

@@ -4,16 +4,16 @@ The address comes with the call, or from ``TURNTREE_COMPATIBLE_URL`` (it usually
 ``/v1``) and ``TURNTREE_COMPATIBLE_KEY``.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from core.errors import (
     BadReply,
     BadRequest,
-    ProviderError,
     Timeout,
     TurntreeError,
     Unreachable,
@@ -29,22 +29,43 @@ from core.types import (
     Stop,
 )
 from core.wire import chat_completions as chat
-from core.wire.complaints import error_for, read
-from core.wire.connections import checked, heard, http_client, timeouts, transport_error
+from core.wire import openai_calls
+from core.wire.code import curl
+from core.wire.connections import checked, heard, http_client, timeouts
+from core.wire.model_lists import models_of
 
 if TYPE_CHECKING:
-    import httpx2
     import openai
 
 NO_KEY = "not-needed"
+_READING = """\
+    for chunk in stream:
+        for choice in (chunk.choices or [])[:1]:
+            print(choice.delta.content or "", end="", flush=True)
+            for call in choice.delta.tool_calls or []:
+                print(call.function.name or "", call.function.arguments or "", sep="", end="")
+"""
 
 
 class Compatible:
-    """The adapter. Another one that drives a server of this kind gives its own name."""
+    """The adapter. Another one that drives a server of this kind gives its own name.
 
-    def __init__(self, name: str = "compatible", label: str = "OpenAI-compatible server") -> None:
+    ``takes`` are the kinds of files, besides text, that its models are trusted with: "image",
+    "pdf". A server that does not take one after all says so itself.
+    """
+
+    key_names: tuple[str, ...] = ("TURNTREE_COMPATIBLE_KEY",)
+    default_url = ""
+
+    def __init__(
+        self,
+        name: str = "compatible",
+        label: str = "OpenAI-compatible server",
+        takes: chat.Takes = frozenset({"image"}),
+    ) -> None:
         self.name = name
         self.label = label
+        self._takes = takes
 
     def hidden(self) -> bool:
         """True until an address is set in the environment."""
@@ -54,9 +75,27 @@ class Compatible:
         """None: only the server knows, and asking it is not this call's business."""
         return ()
 
+    def list_models(self, endpoint: Endpoint | None) -> tuple[ModelInfo, ...]:
+        """The models the server names; those of this very machine cost nothing."""
+        endpoint = checked(endpoint or _from_environment(), NO_KEY)
+        here = urlsplit(endpoint.base_url).hostname in ("localhost", "127.0.0.1", "::1")
+        try:
+            body = _client_for(endpoint).get("/models", cast_to=object)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, a person gets words for it
+            raise translate(exc, {}, endpoint, self.name) from None
+        if not isinstance(body, Mapping | list):
+            raise BadReply("The server gave no list of models.", hint=openai_calls.ADDRESS_HINT)
+        return models_of(body, free=here)
+
     def build(self, call: Call) -> Request:
-        """The call as Chat Completions. Raises :class:`Unsupported` for attachments."""
-        return Request(envelope=chat.envelope(call), messages=tuple(chat.messages(call)))
+        """The call as Chat Completions. Raises :class:`Unsupported`, :class:`BadFile`."""
+        return Request(
+            envelope=chat.envelope(call), messages=tuple(chat.messages(call, self._takes))
+        )
+
+    def count_tokens(self, request: Request, endpoint: Endpoint | None) -> int | None:
+        """None: servers of this kind have no common way to count."""
+        return None
 
     def stream(self, request: Request, endpoint: Endpoint | None, stop: Stop) -> Iterator[Event]:
         """Send and yield. A stopped stream just ends; all errors are ``core.errors``."""
@@ -66,7 +105,7 @@ class Compatible:
             if stop.is_set():
                 return
             with _opened(request, endpoint, stop) as response:
-                for chunk in _chunks(response.response):
+                for chunk in openai_calls.objects(response.response):
                     if stop.is_set():
                         return
                     yield from answer.take(chunk)
@@ -80,8 +119,41 @@ class Compatible:
         if not stop.is_set():
             yield from answer.end()
 
+    def script(self, request: Request, base_url: str) -> str:
+        """The call with the SDK that speaks this protocol."""
+        from openai.resources.chat.completions import Completions
+
+        return openai_calls.script(
+            Completions.create,
+            method="chat.completions.create",
+            body=_body(request),
+            client={
+                "api_key": f"os.environ.get({self._key_name()!r}) or {NO_KEY!r}",
+                "base_url": repr(base_url),
+                "default_headers": openai_calls.NO_ACCOUNT,
+            },
+            reading=_READING,
+        )
+
+    def curl(self, request: Request, base_url: str) -> str:
+        """The call as a command line."""
+        key = f"Authorization: Bearer ${{{self._key_name()}:-{NO_KEY}}}"
+        url = f"{base_url.rstrip('/')}/chat/completions"
+        return curl(url, ["Content-Type: application/json", key], _body(request))
+
+    def _key_name(self) -> str:
+        return next(iter(self.key_names), "API_KEY")
+
 
 ADAPTER = Compatible()
+
+
+def _body(request: Request) -> dict[str, Json]:
+    return {
+        "model": request.envelope["model"],
+        "messages": list(request.messages),
+        **request.envelope,
+    }
 
 
 def _from_environment() -> Endpoint:
@@ -105,42 +177,25 @@ def _client(base_url: str, key: str, headers: tuple[tuple[str, str], ...]) -> "o
     )
 
 
+def _client_for(endpoint: Endpoint) -> "openai.OpenAI":
+    headers = tuple(sorted(endpoint.headers.items()))
+    return _client(endpoint.base_url, endpoint.api_key, headers)
+
+
 def _opened(request: Request, endpoint: Endpoint, stop: Stop) -> "openai.Stream[Any]":
     """Send the request; the open stream once the server has accepted it."""
-    headers = tuple(sorted(endpoint.headers.items()))
-    client = _client(endpoint.base_url, endpoint.api_key, headers)
-    rest = {name: value for name, value in request.envelope.items() if name not in chat.OURS}
     try:
         with heard(stop):
-            return client.chat.completions.create(
+            return _client_for(endpoint).chat.completions.create(
                 model=request.envelope["model"],
                 # As extra body: the SDK walks every message given here, and they are done.
                 messages=[],
                 stream=True,
                 stream_options=request.envelope["stream_options"],
-                extra_body={**rest, "messages": request.messages},
+                extra_body=_body(request),
             )
     except (TypeError, ValueError):  # not a number, or not JSON
         raise BadRequest("The settings hold a value that cannot be sent.") from None
-
-
-def _chunks(response: "httpx2.Response") -> Iterator[Mapping[str, Json]]:
-    """The objects in the stream. The SDK's own reader dies of an event that has no data."""
-    import httpx2
-
-    if response.headers.get("content-type", "").startswith(("application/json", "text/html")):
-        raise BadReply(
-            "The server answered without streaming.",
-            hint="Check the server's address: it usually ends in /v1.",
-        )
-    # Event streams are UTF-8 by definition, whatever a server calls them.
-    response.headers["content-type"] = "text/event-stream"
-    for event in httpx2.EventSource(response):
-        if event.data.startswith("[DONE]"):
-            return
-        chunk = json.loads(event.data) if event.data else None
-        if isinstance(chunk, Mapping):
-            yield chunk
 
 
 def translate(
@@ -149,28 +204,13 @@ def translate(
     """Our error for whatever the SDK or its transport raised."""
     import openai
 
-    model = str(envelope.get("model", ""))
-    if isinstance(exc, TurntreeError):
-        if isinstance(exc, ProviderError):
-            exc.provider, exc.model = provider, model
-        return exc
-    if broken := transport_error(exc.__cause__, provider=provider, model=model) or transport_error(
-        exc, provider=provider, model=model
-    ):
-        return broken
-    if isinstance(exc, openai.APITimeoutError):
-        return Timeout("The server was silent for too long.", provider=provider, model=model)
-    if isinstance(exc, openai.APIConnectionError):
-        return Unreachable("No connection to the server.", provider=provider, model=model)
-    if isinstance(exc, openai.APIError | chat.InBand):
-        response = getattr(exc, "response", None)
-        complaint = read(
-            exc.body,
-            status=getattr(exc, "status_code", None),
-            headers=response.headers if response is not None else {},
-            knobs=[name for name in envelope if name not in chat.OURS],
-        )
-        secrets = [endpoint.api_key, *endpoint.headers.values()]
-        hidden = [secret for secret in secrets if secret != NO_KEY]
-        return error_for(complaint, provider=provider, model=model, secrets=hidden)
-    return BadReply("The answer could not be understood.", provider=provider, model=model)
+    if endpoint.api_key == NO_KEY:  # words that may be said
+        endpoint = replace(endpoint, api_key="")
+    return openai_calls.error_of(
+        exc,
+        openai,
+        provider=provider,
+        model=str(envelope.get("model", "")),
+        endpoint=endpoint,
+        knobs=[name for name in envelope if name not in chat.OURS],
+    )

@@ -22,17 +22,19 @@ lines of directives; what follows them is the reply::
 
 ``/script {...}`` on the first line gives the same as one JSON object, keys as the fields of
 :class:`Script`. Usage counts words. ``max_tokens`` counts words too and ends with "length".
-A trailing assistant message is continued: the reply goes on where it stops.
+A trailing assistant message is continued: the reply goes on where it stops. Tools are not
+called again once their results are there.
 """
 
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
+from pprint import pformat
 from threading import Lock
-from typing import Any, assert_never, cast, get_args
+from typing import assert_never
 
 import core.errors
 from core.errors import BadRequest, ProviderError, UnknownModel
@@ -43,7 +45,6 @@ from core.types import (
     End,
     Endpoint,
     Event,
-    FinishReason,
     Json,
     Knob,
     Message,
@@ -58,32 +59,20 @@ from core.types import (
     Usage,
     well_formed,
 )
+from core.wire.echo_scripts import Script, read
 
 _PIECE = re.compile(r"\s*\S+(?:\s+\Z)?|\s+\Z")
 _KNOBS = (Knob(name="max_tokens", label="Longest answer (words)", kind="integer", low=1),)
-_SLOW = 20
+_SCRIPT = """\
+from core.providers.echo import ADAPTER
+from core.types import Delta, Request, Stop
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
-    """How an answer is played. ``delay`` is milliseconds; words count from the first."""
-
-    reply: str = ""
-    thinking: str = ""
-    delay: float = 0
-    chunk: int = 0
-    progress: int = 0
-    finish: FinishReason = "stop"
-    cut: int | None = None
-    noend: bool = False
-    stall: int | None = None
-    tools: tuple[tuple[str, str], ...] = ()
-    usage: Usage | None = None
-    fail: str = ""
-    times: int | None = None
-    after: int = 0
-    retry_after: float | None = None
-    status: int | None = None
+request = Request(envelope={envelope}, messages={messages})
+for event in ADAPTER.stream(request, None, Stop()):
+    if isinstance(event, Delta) and event.kind == "text":
+        print(event.text, end="", flush=True)
+print()
+"""
 
 
 class Echo:
@@ -91,6 +80,8 @@ class Echo:
 
     name = "echo"
     label = "Echo (scripted)"
+    key_names: tuple[str, ...] = ()
+    default_url = ""
 
     def __init__(self) -> None:
         self._failed: dict[str, int] = {}
@@ -107,6 +98,7 @@ class Echo:
             label="Echo",
             window=8192,
             knobs=_KNOBS,
+            images=True,
             tools=True,
             prefill=True,
             free=True,
@@ -117,6 +109,23 @@ class Echo:
             replace(plain, id="echo-think", label="Echo, thinking first", thinking=True),
         )
 
+    def list_models(self, endpoint: Endpoint | None) -> tuple[ModelInfo, ...]:
+        """The same as :meth:`models`."""
+        return self.models()
+
+    def count_tokens(self, request: Request, endpoint: Endpoint | None) -> int | None:
+        """Exactly the words that :meth:`stream` reports as input."""
+        return len(_words_sent(request))
+
+    def script(self, request: Request, base_url: str) -> str:
+        """The request played again; it runs where Turntree's own code can be imported."""
+        envelope, messages = pformat(dict(request.envelope)), pformat(list(request.messages))
+        return _SCRIPT.format(envelope=envelope, messages=messages)
+
+    def curl(self, request: Request, base_url: str) -> str:
+        """A comment: nothing of this provider goes over a wire."""
+        return "# The scripted provider has no address: it answers within Turntree.\n"
+
     def build(self, call: Call) -> Request:
         """Role and text, and tools and files where there are any; the system prompt first."""
         knobs = {k: v for k, v in sorted(call.sampling.items()) if v is not None}
@@ -124,14 +133,15 @@ class Echo:
         if call.system.strip():
             wire.insert(0, {"role": "system", "text": well_formed(call.system)})
         kept = tuple(message for message in wire if len(message) > 1)
-        return Request(envelope={"model": call.model, **knobs}, messages=kept)
+        tools = {"tools": [tool.name for tool in call.tools]} if call.tools else {}
+        return Request(envelope={"model": call.model, **knobs, **tools}, messages=kept)
 
     def stream(self, request: Request, endpoint: Endpoint | None, stop: Stop) -> Iterator[Event]:
         """Play the script in the last user message. The endpoint is not used."""
         model = request.envelope["model"]
         if model not in {info.id for info in self.models()}:
             raise UnknownModel(f"The provider does not know the model {model!r}.")
-        script = _limited(_read(request), request)
+        script = _limited(read(request), request)
         trouble = self._trouble(script, request)
         if trouble and not script.after:
             raise trouble
@@ -191,126 +201,6 @@ def _wire(message: Message) -> dict[str, Json]:
     return wire
 
 
-# --- reading the script --------------------------------------------------------------------
-
-
-def _read(request: Request) -> Script:
-    """The script that the last user message asks for, on this model."""
-    said = [m.get("text", "") for m in request.messages if m["role"] == "user"]
-    text = said[-1] if said else ""
-    if text.startswith("/script "):
-        script = _from_json(text.removeprefix("/script "))
-    else:
-        script = _from_lines(text, request)
-    if request.envelope["model"] == "echo-slow" and not script.delay:
-        script = replace(script, delay=_SLOW)
-    if request.envelope["model"] == "echo-think" and not script.thinking:
-        script = replace(script, thinking=f"I was sent {len(text.split())} words.")
-    last = request.messages[-1] if request.messages else {}
-    begun = last.get("text", "") if last.get("role") == "assistant" else ""
-    return replace(script, reply=script.reply.removeprefix(begun)) if begun else script
-
-
-def _from_json(text: str) -> Script:
-    try:
-        given = json.loads(text)
-        given["tools"] = tuple((name, json.dumps(args)) for name, args in given.get("tools", []))
-        given["usage"] = Usage(**given["usage"]) if "usage" in given else None
-        return Script(**given)
-    except (ValueError, TypeError, AttributeError) as exc:
-        names = ", ".join(field.name for field in fields(Script))
-        raise BadRequest(
-            f"The script cannot be read: {exc}", hint=f"Use a JSON object of: {names}."
-        ) from None
-
-
-def _from_lines(text: str, request: Request) -> Script:
-    """Directives until the first line that is none; the rest is the reply."""
-    given: dict[str, Any] = {}
-    lines = text.split("\n")
-    while lines and (found := re.fullmatch(r"/([a-z-]+) ?(.*)", lines[0])):
-        read = _DIRECTIVES.get(found[1])
-        if read is None:
-            break
-        try:
-            read(given, found[2].strip(), request)
-        except (ValueError, IndexError):
-            raise BadRequest(
-                f"The directive {lines[0]!r} cannot be read.",
-                hint="See the beginning of core/providers/echo.py for the directives.",
-            ) from None
-        lines.pop(0)
-    given["reply"] = "\n".join([*filter(None, [given.get("reply", "")]), *lines])
-    return Script(**given)
-
-
-Reader = Callable[[dict[str, Any], str, Request], None]
-
-
-def _value(name: str, kind: Callable[[str], Any]) -> Reader:
-    def read(given: dict[str, Any], text: str, _: Request) -> None:
-        given[name] = kind(text)
-
-    return read
-
-
-def _think(given: dict[str, Any], text: str, _: Request) -> None:
-    given["thinking"] = "\n".join(filter(None, [given.get("thinking", ""), text]))
-
-
-def _tool(given: dict[str, Any], text: str, _: Request) -> None:
-    name, _sep, arguments = text.partition(" ")
-    given["tools"] = (*given.get("tools", ()), (name, arguments or "{}"))
-
-
-def _usage(given: dict[str, Any], text: str, _: Request) -> None:
-    names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
-    numbers = [] if text == "none" else [int(word) for word in text.split()]
-    given["usage"] = Usage(**dict(zip(names, numbers, strict=False)))
-
-
-def _fail(given: dict[str, Any], text: str, _: Request) -> None:
-    kind, *words = text.split()
-    given["fail"] = kind
-    if words and words[0] != "after":
-        given["times"] = int(words.pop(0))
-    if words:
-        given["after"] = int(words[1])
-
-
-def _count(given: dict[str, Any], _text: str, request: Request) -> None:
-    given["reply"] = f"context {len(request.messages)} messages"
-
-
-def _context(given: dict[str, Any], _text: str, request: Request) -> None:
-    given["reply"] = json.dumps(list(request.messages), ensure_ascii=False, indent=1)
-
-
-def _reason(text: str) -> FinishReason:
-    if text not in get_args(FinishReason):
-        raise ValueError(text)
-    return cast("FinishReason", text)
-
-
-_DIRECTIVES: dict[str, Reader] = {
-    "delay": _value("delay", float),
-    "chunk": _value("chunk", int),
-    "think": _think,
-    "progress": _value("progress", int),
-    "finish": _value("finish", _reason),
-    "cut": _value("cut", int),
-    "noend": _value("noend", lambda _: True),
-    "stall": _value("stall", int),
-    "tool": _tool,
-    "usage": _usage,
-    "fail": _fail,
-    "retry-after": _value("retry_after", float),
-    "status": _value("status", int),
-    "count": _count,
-    "context": _context,
-}
-
-
 # --- playing it ----------------------------------------------------------------------------
 
 
@@ -353,7 +243,7 @@ def _ending(script: Script, request: Request) -> Iterator[Event]:
     for number, (name, arguments) in enumerate(calls):
         call_id = f"call_{len(request.messages)}_{number}"
         yield ToolCall(id=call_id, name=name, arguments=arguments)
-    words = " ".join(m.get("text", "") for m in request.messages).split()
+    words = _words_sent(request)
     spoken = f"{script.thinking} {script.reply}".split()
     counted = Usage(
         input_tokens=len(words),
@@ -364,8 +254,12 @@ def _ending(script: Script, request: Request) -> Iterator[Event]:
         finish_reason="cut_off" if cut else script.finish,
         usage=counted if script.usage is None else script.usage,
         resolved_model=request.envelope["model"],
-        raw={"text": script.reply},
+        raw=[{"role": "assistant", "text": script.reply}],
     )
+
+
+def _words_sent(request: Request) -> list[str]:
+    return " ".join(m.get("text", "") for m in request.messages).split()
 
 
 def _error(script: Script, request: Request) -> Exception:

@@ -73,6 +73,8 @@ KNOBS = (
         help="The same seed and settings give the same answer.",
     ),
 )
+ELSEWHERE = "http://127.0.0.1:8080/v1"
+"""Where llama.cpp's own server answers when it is started by hand."""
 EXTRAS = {"cache_prompt": True, "return_progress": True}
 
 
@@ -81,10 +83,12 @@ class Local:
 
     name = NAME
     label = "Embedded model"
+    key_names: tuple[str, ...] = ()
+    default_url = ""
 
     def __init__(self, engine: local.Engine = local.ENGINE) -> None:
         self._engine = engine
-        self._chat = Compatible(NAME, self.label)
+        self._chat = Compatible(NAME, self.label, takes=frozenset())
 
     def hidden(self) -> bool:
         """Never: without weights, the page says how to get them."""
@@ -98,8 +102,27 @@ class Local:
         missing = local.preferred()
         return (replace(_info(missing), note=f"Not fetched yet. {missing.note}"),)
 
+    def list_models(self, endpoint: Endpoint | None) -> tuple[ModelInfo, ...]:
+        """The same as :meth:`models`: what is on this machine is all there is."""
+        return self.models()
+
+    def count_tokens(self, request: Request, endpoint: Endpoint | None) -> int | None:
+        """None: counting would start the process, and the estimate is close."""
+        return None
+
+    def script(self, request: Request, base_url: str) -> str:
+        """For any llama.cpp server with the same weights; the embedded one answers only us."""
+        return self._chat.script(request, base_url or ELSEWHERE)
+
+    def curl(self, request: Request, base_url: str) -> str:
+        """As :meth:`script`."""
+        return self._chat.curl(request, base_url or ELSEWHERE)
+
     def build(self, call: Call) -> Request:
-        """As Chat Completions, the model card's settings filled in. Pure in the call."""
+        """As Chat Completions, the model card's settings filled in. Pure in the call.
+
+        Raises :class:`Unsupported` for files other than text.
+        """
         chosen = {name: value for name, value in call.sampling.items() if value is not None}
         sampling = {**local.sampling_of(call.model), **chosen}
         request = self._chat.build(replace(call, sampling=sampling))

@@ -125,6 +125,19 @@ class Nodes:
             found.setdefault(row["parent_id"], []).append((row["id"], row["role"]))
         return found
 
+    def last_fork(self, lineage_ids: Sequence[str]) -> str | None:
+        """The last of these nodes, above the tip, that has more than one child."""
+        with self._db.read() as db:
+            forks = {
+                row["parent_id"]
+                for row in db.query(
+                    "SELECT parent_id FROM nodes WHERE parent_id IN"
+                    " (SELECT value FROM json_each(?)) GROUP BY parent_id HAVING count(*) > 1",
+                    [json.dumps(lineage_ids[:-1])],
+                )
+            }
+        return next((node_id for node_id in reversed(lineage_ids[:-1]) if node_id in forks), None)
+
     def latest_leaf(self, node_id: str, hidden: Iterable[str] = ()) -> str:
         """Down from a node, always to the newest child that is not hidden, to a leaf."""
         with self._db.read() as db:

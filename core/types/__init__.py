@@ -19,6 +19,7 @@ from core.types.calls import (
     Progress,
     Request,
     Stop,
+    Tool,
 )
 from core.types.kept import (
     CONFIG,
@@ -89,6 +90,7 @@ __all__ = [
     "Stop",
     "Text",
     "Thinking",
+    "Tool",
     "ToolCall",
     "ToolResult",
     "Usage",

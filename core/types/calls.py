@@ -19,13 +19,32 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool that the model may call; ``parameters`` is a JSON Schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What the model is asked: portable, the same for every provider."""
+    """What the model is asked: portable, the same for every provider.
+
+    ``attachments`` holds the bytes of every attachment in the messages, by sha256.
+    ``tool_choice`` is auto, required, none or a tool's name. ``cache_key`` is shared by all
+    branches of a tree; ``shared_until`` counts the messages that other branches share.
+    """
 
     model: str
     messages: tuple[Message, ...]
     system: str = ""
     sampling: Mapping[str, Json] = field(default_factory=dict)
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str | None = None
+    attachments: Mapping[str, bytes] = field(default_factory=dict)
+    cache_key: str | None = None
+    shared_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +177,10 @@ class Adapter(Protocol):
 
     name: str
     label: str
+    key_names: tuple[str, ...]
+    """Environment names of the key, the first that is set wins; none for keyless providers."""
+    default_url: str
+    """Where the provider answers; empty when the person must say."""
 
     def hidden(self) -> bool:
         """Whether pages leave this provider out of their lists."""
@@ -173,4 +196,20 @@ class Adapter(Protocol):
 
     def stream(self, request: Request, endpoint: Endpoint | None, stop: Stop) -> Iterator[Event]:
         """Send the request and yield events; the last one is an :class:`End`."""
+        ...
+
+    def list_models(self, endpoint: Endpoint | None) -> tuple[ModelInfo, ...]:
+        """The models that the provider names at run time. A real call."""
+        ...
+
+    def count_tokens(self, request: Request, endpoint: Endpoint | None) -> int | None:
+        """The exact input tokens of a request, where the provider counts them; else None."""
+        ...
+
+    def script(self, request: Request, base_url: str) -> str:
+        """A runnable Python script of this very call; the key comes from the environment."""
+        ...
+
+    def curl(self, request: Request, base_url: str) -> str:
+        """The same call as a curl command line."""
         ...

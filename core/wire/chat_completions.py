@@ -6,12 +6,11 @@ missing, doubled or of another type, and nothing here minds. No SDK, no network.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, assert_never
+from typing import Any, TypeAlias
 
 from core.beginnings import Beginnings
-from core.errors import BadReply, Unsupported
+from core.errors import BadReply
 from core.types import (
     AttachmentRef,
     Call,
@@ -21,18 +20,23 @@ from core.types import (
     FinishReason,
     Json,
     Message,
-    Parts,
     Progress,
     Text,
-    Thinking,
     ToolCall,
     ToolResult,
     Usage,
     new_id,
+    text_of,
     well_formed,
 )
+from core.wire.files import Form, data_url, mentioned, name_of, woven
+from core.wire.loose import count, is_object, object_text, of, several
+from core.wire.openai_calls import InBand
+from core.wire.tools import checked_name, object_schema, past_id, past_name
 
-OURS = frozenset({"model", "messages", "stream", "stream_options"})
+Takes: TypeAlias = frozenset[str]
+Content: TypeAlias = str | list[dict[str, Json]]
+OURS = frozenset({"model", "messages", "stream", "stream_options", "tools", "tool_choice"})
 """What of the envelope is ours to say; a setting of that name is not sent."""
 
 _written: Beginnings[tuple[Sequence[dict[str, Json]], Mapping[str, str]]] = Beginnings()
@@ -52,94 +56,147 @@ def envelope(call: Call) -> dict[str, Json]:
     stops = knobs.pop("stop", None) or []
     if stops := [text for text in ([stops] if isinstance(stops, str) else stops) if text]:
         knobs["stop"] = stops
-    model = {"model": call.model}
-    return {**model, **knobs, "stream": True, "stream_options": {"include_usage": True}}
+    stream = {"stream": True, "stream_options": {"include_usage": True}}
+    return {"model": call.model, **knobs, **_tools(call), **stream}
 
 
-def messages(call: Call) -> list[dict[str, Json]]:
+def _tools(call: Call) -> dict[str, Json]:
+    """The tools on offer; without any, a choice among them would be refused."""
+    if not call.tools:
+        return {}
+    offered = [
+        {
+            "type": "function",
+            "function": {
+                "name": checked_name(tool),
+                "description": tool.description,
+                "parameters": object_schema(tool.parameters),
+            },
+        }
+        for tool in call.tools
+    ]
+    choice: Json = call.tool_choice
+    if choice not in (None, "auto", "required", "none"):
+        choice = {"type": "function", "function": {"name": choice}}
+    return {"tools": offered, **({"tool_choice": choice} if choice else {})}
+
+
+def messages(call: Call, takes: Takes = frozenset({"image"})) -> list[dict[str, Json]]:
     """System first, then turns; tool results right behind their calls; nothing empty.
 
     Servers refuse a call without its result and a result without its call. A Stop or a cut
     history leaves both behind, so the first gets a stand-in and the second becomes words.
+    ``takes`` are the kinds of files, besides text, that the server is trusted with.
     """
-    inner = [_pieces(message.parts)[0] for message in call.messages if message.role == "system"]
-    orders = [order for order in (well_formed(call.system), *inner) if order.strip()]
+    inner = [text_of(message.parts) for message in call.messages if message.role == "system"]
+    orders = [well_formed(order) for order in (call.system, *inner) if order.strip()]
     system = "\n\n".join(orders)
     first = ({"role": "system", "content": system},) if system else ()
     earlier, last = call.messages[:-1], call.messages[-1:]
-    known, written = _written.longest(earlier, (first, {}), key=system)
+    key = (system, takes)
+    known, written = _written.longest(earlier, (first, {}), key=key)
     wire, owed = list(written[0]), dict(written[1])
-    _write(earlier[known:], wire, owed)
-    _written.keep(earlier, (tuple(wire), dict(owed)), key=system)
-    _write(last, wire, owed)
+    _write(earlier[known:], call, takes, wire, owed)
+    _written.keep(earlier, (tuple(wire), dict(owed)), key=key)
+    _write(last, call, takes, wire, owed)
     _settle(wire, owed)
     return wire
 
 
-def _write(messages: Sequence[Message], wire: list[dict[str, Json]], owed: dict[str, str]) -> None:
+def _write(
+    messages: Sequence[Message],
+    call: Call,
+    takes: Takes,
+    wire: list[dict[str, Json]],
+    owed: dict[str, str],
+) -> None:
     """Add messages to the wire; ``owed`` are the calls, by id, that have no result yet."""
     for message in messages:
         if message.role == "system":
             continue
-        text, calls, results = _pieces(message.parts)
-        for result in results:
-            key = result.call_id or next((k for k, n in owed.items() if n == result.name), "")
+        orphans = ""
+        for result in [part for part in message.parts if isinstance(part, ToolResult)]:
+            given = past_id(result.call_id)
+            key = given or next((k for k, n in owed.items() if n == result.name), "")
             if owed.pop(key, None) is None:
-                text = f"Result of {result.name}:\n{well_formed(result.text)}\n\n{text}".rstrip()
+                orphans += f"Result of {result.name}:\n{result.text}\n\n"
             else:
                 wire.append(_tool_message(key, well_formed(result.text)))
-        if not text.strip() and not calls:
+        content = _content(message, orphans, call, takes)
+        calls = _calls(message, len(wire))
+        if not content and not calls:
             continue
         _settle(wire, owed)
         if calls:
-            named = {call.id or f"call_{len(wire)}_{n}": call for n, call in enumerate(calls)}
-            wire.append(_calling(text, named))
-            owed.update((key, call.name) for key, call in named.items())
+            wire.append({"role": "assistant", "content": content or None, "tool_calls": calls})
+            owed.update((made["id"], made["function"]["name"]) for made in calls)
         else:
-            _say(wire, "assistant" if message.role == "assistant" else "user", text)
+            _say(wire, "assistant" if message.role == "assistant" else "user", content)
 
 
-def _pieces(parts: Parts) -> tuple[str, list[ToolCall], list[ToolResult]]:
-    """The words, calls and results of a message; thinking is for its own model only."""
-    words, calls, results = "", [], []
-    for part in parts:
-        match part:
-            case Text():
-                words += part.text
-            case Thinking():
-                pass
-            case ToolCall():
-                calls.append(part)
-            case ToolResult():
-                results.append(part)
-            case AttachmentRef():
-                raise Unsupported(
-                    f"This provider cannot be sent files yet: {part.name}.",
-                    hint="Remove the file, or paste its text into the message.",
-                )
-            case _:
-                assert_never(part)
-    return well_formed(words), calls, results
+def _content(message: Message, orphans: str, call: Call, takes: Takes) -> Content:
+    """What is said and shown in a message; thinking is for its own model only."""
+    spoken = [part for part in message.parts if isinstance(part, Text | AttachmentRef)]
+    if orphans:
+        spoken = [Text(text=orphans if spoken else orphans.rstrip()), *spoken]
+    forms: dict[str, Form] = {"image": _image, "pdf": _pdf}
+    if message.role == "assistant":  # only words are taken of it
+        forms = dict.fromkeys(forms, mentioned)
+        takes = frozenset(forms)
+    found = woven(
+        spoken,
+        call.attachments,
+        image=forms["image"] if "image" in takes else None,
+        pdf=forms["pdf"] if "pdf" in takes else None,
+    )
+    if all(isinstance(piece, str) for piece in found):
+        return "".join(piece for piece in found if isinstance(piece, str))
+    return [_text(piece) if isinstance(piece, str) else piece for piece in found]
 
 
-def _say(wire: list[dict[str, Json]], role: str, text: str) -> None:
+def _text(text: str) -> dict[str, Json]:
+    return {"type": "text", "text": text}
+
+
+def _image(file: AttachmentRef, content: bytes) -> dict[str, Json]:
+    return {"type": "image_url", "image_url": {"url": data_url(file, content)}}
+
+
+def _pdf(file: AttachmentRef, content: bytes) -> dict[str, Json]:
+    inner = {"filename": name_of(file), "file_data": data_url(file, content)}
+    return {"type": "file", "file": inner}
+
+
+def _say(wire: list[dict[str, Json]], role: str, content: Content) -> None:
     """Add words; two turns of one role become one, as many chat templates insist."""
-    if wire and wire[-1]["role"] == role and "tool_calls" not in wire[-1]:
-        wire[-1] = {"role": role, "content": f"{wire[-1]['content']}\n\n{text}"}
+    if not wire or wire[-1]["role"] != role or "tool_calls" in wire[-1]:
+        wire.append({"role": role, "content": content})
+        return
+    before: Content = wire[-1]["content"]
+    if isinstance(before, str) and isinstance(content, str):
+        wire[-1] = {"role": role, "content": f"{before}\n\n{content}"}
     else:
-        wire.append({"role": role, "content": text})
+        both = [[_text(side)] if isinstance(side, str) else side for side in (before, content)]
+        wire[-1] = {"role": role, "content": [*both[0], *both[1]]}
 
 
-def _calling(text: str, calls: Mapping[str, ToolCall]) -> dict[str, Json]:
-    functions = [
+def _calls(message: Message, place: int) -> list[dict[str, Json]]:
+    """The calls of a message, as the provider gave them if that is known."""
+    for item in message.raw if isinstance(message.raw, list) else []:
+        if made := [dict(call) for call in several(of(item, "tool_calls"))]:
+            return made
+    calls = [part for part in message.parts if isinstance(part, ToolCall)]
+    return [
         {
-            "id": key,
+            "id": past_id(call.id) or f"call_{place}_{number}",
             "type": "function",
-            "function": {"name": call.name, "arguments": _json_object(well_formed(call.arguments))},
+            "function": {
+                "name": past_name(call.name),
+                "arguments": object_text(well_formed(call.arguments)),
+            },
         }
-        for key, call in calls.items()
+        for number, call in enumerate(calls)
     ]
-    return {"role": "assistant", "content": text or None, "tool_calls": functions}
 
 
 def _tool_message(call_id: str, text: str) -> dict[str, Json]:
@@ -152,23 +209,9 @@ def _settle(wire: list[dict[str, Json]], owed: dict[str, str]) -> None:
     owed.clear()
 
 
-def _json_object(arguments: str) -> str:
-    """The arguments untouched when they are an object; servers parse them, so else wrapped."""
-    return (
-        arguments
-        if _is_object(arguments)
-        else json.dumps({"input": arguments} if arguments else {})
-    )
-
-
-def _is_object(text: str) -> bool:
-    with suppress(ValueError):
-        return isinstance(json.loads(text), dict)
-    return False
-
-
 # --- the answer ----------------------------------------------------------------------------
 
+_OF_A_CALL = frozenset({"id", "type", "index", "function"})
 _REASONS: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
@@ -191,8 +234,8 @@ class Answer:
     finish: str = ""
     text: str = ""
     refused: bool = False
-    calls: list[dict[str, str]] = field(default_factory=list)
-    places: dict[int, dict[str, str]] = field(default_factory=dict)
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    places: dict[int, dict[str, Any]] = field(default_factory=dict)
     usage: Any = None
     model: str | None = None
 
@@ -203,66 +246,71 @@ class Answer:
         """
         if chunk.get("error") or chunk.get("object") == "error":
             raise InBand(chunk.get("error") or chunk)
-        self.usage = _of(chunk, "usage") or self.usage
-        self.model = _of(chunk, "model") or self.model
-        if progress := _of(chunk, "prompt_progress"):
-            done, total = _of(progress, "processed") or 0, _of(progress, "total") or 0
+        self.usage = of(chunk, "usage") or self.usage
+        self.model = of(chunk, "model") or self.model
+        if progress := of(chunk, "prompt_progress"):
+            done, total = of(progress, "processed") or 0, of(progress, "total") or 0
             yield Progress(
                 stage="reading the prompt", share=min(1.0, done / total) if total else None
             )
-        for choice in (_of(chunk, "choices") or [])[:1]:
-            delta = _of(choice, "delta") or _of(choice, "message")
-            thinking = _of(delta, "reasoning_content") or _of(delta, "reasoning")
+        for choice in (of(chunk, "choices") or [])[:1]:
+            delta = of(choice, "delta") or of(choice, "message")
+            thinking = of(delta, "reasoning_content") or of(delta, "reasoning")
             if isinstance(thinking, str) and thinking:
                 yield Delta(text=thinking, kind="thinking")
             yield from self._words(delta)
-            for piece in _of(delta, "tool_calls") or []:
+            for piece in of(delta, "tool_calls") or []:
                 self._add(piece)
-            self.finish = _of(choice, "finish_reason") or self.finish
+            self.finish = of(choice, "finish_reason") or self.finish
 
     def _words(self, delta: Any) -> Iterator[Event]:
-        refusal = _flat(_of(delta, "refusal"))
+        refusal = _flat(of(delta, "refusal"))
         self.refused = self.refused or bool(refusal)
-        if words := _flat(_of(delta, "content")) + refusal:
+        if words := _flat(of(delta, "content")) + refusal:
             self.text += words
             yield Delta(text=words)
 
     def _add(self, piece: Any) -> None:
         """One fragment of a tool call, put where its index, or else its id, says."""
-        index, key, function = _of(piece, "index"), _of(piece, "id"), _of(piece, "function")
+        index, key, function = of(piece, "index"), of(piece, "id"), of(piece, "function")
         known = self.places.get(index) if index is not None else None
         if known is None or (key and known["id"] not in ("", key)):
             known = next((call for call in self.calls if key and call["id"] == key), None)
         if known is None and index is None and not key and self.calls:
             known = self.calls[-1]
         if known is None:
-            known = {"id": "", "name": "", "arguments": ""}
+            known = {"id": "", "name": "", "arguments": "", "more": {}}
             self.calls.append(known)
         if index is not None:
             self.places[index] = known
         known["id"] = key or known["id"]
-        name, arguments = _of(function, "name") or "", _of(function, "arguments")
+        name, arguments = of(function, "name") or "", of(function, "arguments")
         known["name"] += name if name != known["name"] else ""
         if arguments is not None:
             known["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments)
+        # What a gateway adds to a call, such as a signature, it wants to see again.
+        given = piece if isinstance(piece, Mapping) else {}
+        known["more"] |= {name: given[name] for name in given if name not in _OF_A_CALL}
 
     def end(self) -> Iterator[Event]:
         """The whole tool calls, then the terminal event."""
-        calls = [
-            ToolCall(id=call["id"] or f"call_{new_id()}", name=call["name"], arguments=text)
-            for call in self.calls
-            for text in [call["arguments"] or "{}"]
-            if call["name"] and (self.finish not in ("", "length") or _is_object(text))
-        ]
+        calls: list[ToolCall] = []
+        made: list[Json] = []
+        for found in self.calls:
+            text = found["arguments"] or "{}"
+            if found["name"] and (self.finish not in ("", "length") or is_object(text)):
+                call = ToolCall(
+                    id=found["id"] or f"call_{new_id()}", name=found["name"], arguments=text
+                )
+                calls.append(call)
+                made += [{**item, **found["more"]} for item in _calls(_message(call), 0)]
         yield from calls
-        raw: dict[str, Json] = {"content": well_formed(self.text) or None}
-        if calls:
-            raw["tool_calls"] = _calling("", {call.id: call for call in calls})["tool_calls"]
+        raw = {"role": "assistant", "content": well_formed(self.text) or None}
         yield End(
             finish_reason=self._reason(bool(calls)),
             usage=_usage(self.usage),
             resolved_model=self.model,
-            raw=raw,
+            raw=[{**raw, "tool_calls": made} if made else raw],
         )
 
     def _reason(self, calls: bool) -> FinishReason:
@@ -276,38 +324,25 @@ class Answer:
         return reason
 
 
-class InBand(Exception):
-    """The provider complains in the middle of its answer; ``body`` says of what."""
-
-    def __init__(self, body: Json) -> None:
-        super().__init__("complaint in the stream")
-        self.body = body
-
-
-def _of(thing: Json, name: str) -> Json:
-    """A field, None where there is none."""
-    return thing.get(name) if isinstance(thing, Mapping) else None
+def _message(call: ToolCall) -> Message:
+    return Message(role="assistant", parts=(call,))
 
 
 def _flat(content: Any) -> str:
     """Content as text: a string, or a list of parts on some servers."""
     if isinstance(content, list):
-        return "".join(_flat(_of(part, "text")) for part in content)
+        return "".join(_flat(of(part, "text")) for part in content)
     return content if isinstance(content, str) else ""
 
 
 def _usage(given: Any) -> Usage:
     """The common record: input includes cached tokens here, output includes reasoning."""
-    prompt = _of(given, "prompt_tokens_details")
-    completion = _of(given, "completion_tokens_details")
+    prompt = of(given, "prompt_tokens_details")
+    completion = of(given, "completion_tokens_details")
     return Usage(
-        input_tokens=_count(_of(given, "prompt_tokens")),
-        output_tokens=_count(_of(given, "completion_tokens")),
-        cached_tokens=_count(_of(prompt, "cached_tokens")),
-        cache_write_tokens=_count(_of(prompt, "cache_write_tokens")),
-        reasoning_tokens=_count(_of(completion, "reasoning_tokens")),
+        input_tokens=count(of(given, "prompt_tokens")),
+        output_tokens=count(of(given, "completion_tokens")),
+        cached_tokens=count(of(prompt, "cached_tokens")),
+        cache_write_tokens=count(of(prompt, "cache_write_tokens")),
+        reasoning_tokens=count(of(completion, "reasoning_tokens")),
     )
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from core import Config, Runner, View
-from pages.components import config_panel, element, state, tree_panel
+from core.providers import adapter
+from pages.components import config_panel, element, key_panel, state, tree_panel
 from pages.components.acts import Act
 
 DRAWER_TREE = "turntree.tree.drawer"
@@ -32,6 +33,9 @@ def settings(config: Config, choose: Callable[[Config], None], *, scope: str) ->
     """The settings of the next run, with the embedded model's state where it is chosen."""
     with st.container(key=f"settings.{scope}"):
         config_panel.draw(config, choose, scope=scope)
+        found = adapter(config.provider)
+        if found.default_url:
+            key_panel.draw(found, scope=f"{scope}.{found.name}")
         if config.provider == "local":
             config_panel.local_state()
 

@@ -14,7 +14,6 @@ from core.errors import (
 )
 from core.providers.compatible import ADAPTER, Compatible
 from core.types import (
-    AttachmentRef,
     Call,
     Endpoint,
     Message,
@@ -148,13 +147,6 @@ def test_a_setting_that_is_not_a_number_is_told() -> None:
     with fake_server(*END) as (server, endpoint), pytest.raises(BadRequest):
         run(ask("Hi", "m", sampling={"temperature": float("nan")}), endpoint)
     assert server.seen == []
-
-
-def test_files_are_refused_with_a_way_out() -> None:
-    file = AttachmentRef(sha256="0" * 64, media_type="image/png", name="cat.png")
-    with pytest.raises(Unsupported, match=r"cat\.png") as caught:
-        wire(say("user", "See", file))
-    assert caught.value.hint
 
 
 def test_another_adapter_can_give_its_own_name() -> None:

@@ -75,7 +75,7 @@ def test_tool_calls_are_put_together_in_every_dialect(steps: list[bytes]) -> Non
     assert (call.name, json.loads(call.arguments)) == ("f", {"a": 1})
     assert call.id
     assert ending(found).finish_reason == "tool_call"
-    assert ending(found).raw["tool_calls"][0]["id"] == call.id
+    assert ending(found).raw[0]["tool_calls"][0]["id"] == call.id
 
 
 def test_parallel_calls_that_share_an_index_stay_apart() -> None:
@@ -126,14 +126,14 @@ def test_usage_of_another_shape_is_unknown(usage: Any) -> None:
 
 def test_what_is_kept_is_the_assistant_message() -> None:
     end = ending(answer(fake.chunk({"content": "Hi"}), fake.chunk({"content": "!"}), *END))
-    assert end.raw == {"content": "Hi!"}
+    assert end.raw == [{"role": "assistant", "content": "Hi!"}]
     assert end.resolved_model == "fake-model-2026-01-01"
 
 
 def test_half_characters_pass_and_are_mended_in_what_is_kept() -> None:
     found = answer(fake.chunk({"content": "\ud83d"}), fake.chunk({"content": "\ude00"}), *END)
     assert words(found) == "\ud83d\ude00"
-    assert ending(found).raw == {"content": "😀"}
+    assert ending(found).raw == [{"role": "assistant", "content": "😀"}]
 
 
 def test_line_separators_inside_text_do_not_split_it() -> None:

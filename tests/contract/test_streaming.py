@@ -203,7 +203,7 @@ def test_stop_from_another_thread_is_heard_in_silence(
         took = time.monotonic() - began
         timer.join()
         if stage.hung_up:
-            assert stage.hung_up.wait(2), "the provider never saw the connection close"
+            assert stage.hung_up.wait(10), "the provider never saw the connection close"
     assert words(found) == ("" if early else "Hello world")
     assert not any(isinstance(event, End) for event in found)
     assert 0.2 < took < 0.8
@@ -223,7 +223,7 @@ def test_a_reader_that_leaves_closes_the_stream(case: Case, adapter: Adapter) ->
         assert isinstance(next(iter(stream)), Delta)
         stream.close()  # type: ignore[attr-defined]
         if stage.hung_up:
-            assert stage.hung_up.wait(2)
+            assert stage.hung_up.wait(10)
 
 
 # --- over HTTP -------------------------------------------------------------------------------

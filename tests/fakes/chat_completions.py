@@ -6,6 +6,7 @@ every request it got, and then plays the steps a test has put on.
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
+
+from tests.fakes.refusing import MAGIC, PDF, Refused, check_data_url
 
 Body = dict[str, Any]
 
@@ -67,9 +70,23 @@ class ChatCompletions:
         self.play = Play()
         self.seen: list[Seen] = []
         self.hung_up = threading.Event()
+        self.models: Any = {"object": "list", "data": [{"id": "m", "object": "model"}]}
         self.app = Starlette(
-            routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])]
+            routes=[
+                Route("/v1/chat/completions", self.complete, methods=["POST"]),
+                Route("/v1/models", self.list_models, methods=["GET"]),
+            ]
         )
+
+    async def list_models(self, request: Request) -> Response:
+        headers = [(k.decode().lower(), v.decode()) for k, v in request.headers.raw]
+        self.seen.append(Seen(headers, {}, b""))
+        if request.headers.get("authorization") != f"Bearer {self.key}":
+            refused = refusal(401, "Incorrect API key provided.", code="invalid_api_key")
+            return Played(refused, self.hung_up)
+        if isinstance(self.models, Play):
+            return Played(self.models, self.hung_up)
+        return JSONResponse(self.models)
 
     async def complete(self, request: Request) -> Response:
         raw = await request.body()
@@ -211,14 +228,6 @@ _HEAD = {
 # --- judging requests ------------------------------------------------------------------------
 
 
-class Refused(Exception):
-    """What a real server would not take."""
-
-    def __init__(self, message: str, param: str | None = None, code: str | None = None) -> None:
-        super().__init__(message)
-        self.message, self.param, self.code = message, param, code
-
-
 _RANGES: dict[str, tuple[type | tuple[type, ...], float, float]] = {
     "temperature": ((int, float), 0, 2),
     "top_p": ((int, float), 0, 1),
@@ -227,7 +236,8 @@ _RANGES: dict[str, tuple[type | tuple[type, ...], float, float]] = {
     "max_tokens": (int, 1, 1_000_000),
     "seed": (int, -(2**63), 2**63 - 1),
 }
-_KNOWN = {"model", "messages", "stream", "stream_options", "stop", "tools", *_RANGES}
+_OURS = {"model", "messages", "stream", "stream_options", "stop", "tools", "tool_choice"}
+_KNOWN = {*_OURS, "reasoning_effort", *_RANGES}
 
 
 def check(body: Any, extras: frozenset[str] = frozenset()) -> None:
@@ -247,6 +257,7 @@ def check(body: Any, extras: frozenset[str] = frozenset()) -> None:
             _in_range(name, body[name], kind, low, high)
     _check_stream(body)
     _check_stops(body.get("stop"))
+    _check_tools(body.get("tools"), body.get("tool_choice"))
     _check_messages(body.get("messages"))
 
 
@@ -274,6 +285,31 @@ def _check_stops(stops: Any) -> None:
         raise Refused("Invalid 'stop': 1 to 4 strings.", "stop")
     if not all(isinstance(stop, str) and stop for stop in stops):
         raise Refused("Invalid 'stop': empty string.", "stop")
+
+
+def _check_tools(tools: Any, choice: Any) -> None:
+    if tools is None and choice is None:
+        return
+    if not isinstance(tools, list) or not tools:
+        raise Refused("'tool_choice' is only allowed when 'tools' are specified.", "tool_choice")
+    names = set()
+    for number, tool in enumerate(tools):
+        function = tool.get("function") or {}
+        if set(tool) != {"type", "function"} or tool["type"] != "function":
+            raise Refused(f"Invalid 'tools[{number}]'.", "tools")
+        if set(function) - {"name", "description", "parameters"}:
+            raise Refused(f"Unknown field in 'tools[{number}].function'.", "tools")
+        if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", str(function.get("name"))):
+            raise Refused(f"Invalid 'tools[{number}].function.name'.", "tools")
+        schema = function.get("parameters") or {}
+        if schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
+            raise Refused(f"Invalid schema for function '{function['name']}'.", "tools")
+        names.add(function["name"])
+    if len(names) != len(tools):
+        raise Refused("Tool names must be unique.", "tools")
+    named = [{"type": "function", "function": {"name": name}} for name in names]
+    if choice not in (None, "auto", "required", "none", *named):
+        raise Refused("Invalid 'tool_choice'.", "tool_choice")
 
 
 _FIELDS = {
@@ -313,8 +349,24 @@ def _check_messages(messages: Any) -> None:
 
 def _check_content(message: Body, where: str) -> None:
     content = message.get("content")
+    if isinstance(content, list) and content and message["role"] == "user":
+        for part in content:
+            _check_part(part, where)
+        return
     if not isinstance(content, str) or not content.strip():
         raise Refused(f"Invalid '{where}.content': must not be empty.", where)
+
+
+def _check_part(part: Body, where: str) -> None:
+    match part:
+        case {"type": "text", "text": str(text)} if text.strip() and len(part) == 2:
+            pass
+        case {"type": "image_url", "image_url": {"url": url}} if len(part) == 2:
+            check_data_url(url, MAGIC, where)
+        case {"type": "file", "file": {"filename": str(), "file_data": url}} if len(part) == 2:
+            check_data_url(url, PDF, where)
+        case _:
+            raise Refused(f"Invalid part in '{where}.content'.", where)
 
 
 def _check_result(message: Body, owed: set[str], where: str) -> None:

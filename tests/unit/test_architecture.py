@@ -80,7 +80,14 @@ def outside(found: set[str], *allowed: str) -> set[str]:
         ("pages", ("app.py", "pages/")),
         ("sqlite3", ("core/store/", "bench/")),
         ("sqlite_utils", ("core/store/", "bench/")),
-        ("openai", ("core/providers/", "core/wire/", "bench/")),
+        (
+            "openai",
+            ("core/providers/openai.py", "core/providers/compatible.py", "core/wire/", "bench/"),
+        ),
+        ("anthropic", ("core/providers/anthropic.py",)),
+        ("google", ("core/providers/gemini.py",)),
+        ("keyring", ("core/keys.py",)),
+        ("genai_prices", ("core/prices.py",)),
         ("httpx2", ("core/providers/", "core/wire/", "core/local/", "bench/")),
         ("xllamacpp", ("core/local/", "bench/")),
         ("huggingface_hub", ("core/local/", "bench/")),
@@ -98,8 +105,8 @@ LAYERS = [
     {"core.errors"},
     {"core.beginnings", "core.owner", "core.tree", "core.local", "core.wire"},
     {"core.context", "core.store", "core.providers"},
-    {"core.branching", "core.live", "core.formats"},
-    {"core.view", "core.settle", "core.keeper", "core.examples"},
+    {"core.binding", "core.branching", "core.live", "core.formats", "core.keys", "core.prices"},
+    {"core.view", "core.settle", "core.keeper", "core.examples", "core.asking"},
     {"core.runner"},
 ]
 """From the ground up: a room imports its own layer's rooms and those below."""
@@ -257,7 +264,18 @@ def test_what_core_names_is_what_it_has() -> None:
 
 @pytest.mark.parametrize("module", ["core", "pages.live", "pages.components.acts", "app"])
 def test_starting_loads_nothing_that_only_an_answer_needs(module: str) -> None:
-    heavy = {"openai", "httpx2", "xllamacpp", "genai_prices", "huggingface_hub", "pandas", "numpy"}
+    heavy = {
+        "openai",
+        "anthropic",
+        "google.genai",
+        "keyring",
+        "httpx2",
+        "xllamacpp",
+        "genai_prices",
+        "huggingface_hub",
+        "pandas",
+        "numpy",
+    }
     # sqlite-utils takes pandas and numpy wherever they are.
     assert (loaded_by(module) & heavy) - loaded_by("sqlite_utils") == set()
 

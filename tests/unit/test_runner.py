@@ -41,7 +41,8 @@ def test_a_question_is_answered_and_both_are_on_the_branch(
     assert run.first_token_ms <= run.duration_ms
     node = answer(runner.store, run)
     assert (node.author, node.parent_id) == ("model", run.context_tip_id)
-    assert node.raw == {"text": "hello there"}
+    assert node.raw["items"] == [{"role": "assistant", "text": "hello there"}]
+    assert (node.raw["provider"], node.raw["after"]) == ("echo", 1)
     assert runner.store.sessions.get(session.id).title.startswith("/usage")
 
 
