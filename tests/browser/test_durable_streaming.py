@@ -241,9 +241,7 @@ def test_what_is_written_right_after_a_restart_is_not_lost(
         expect(desk.words(desk.answer(2))).to_have_text("after the crash", timeout=20_000)
 
 
-def test_a_message_sent_while_the_server_is_away_is_not_lost(
-    own_desk: Desk, watch: Watch
-) -> None:
+def test_a_message_sent_while_the_server_is_away_is_not_lost(own_desk: Desk, watch: Watch) -> None:
     watch.allow(*LOST)
     desk = own_desk.open(conversation(own_desk.server.store, "before", "the crash"))
     expect(desk.answer(1)).to_be_visible()
