@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from core import Config, Runner, View
-from core.providers import adapter
+from core.providers import adapters
 from pages.components import config_panel, element, key_panel, state, tree_panel
 from pages.components.acts import Act
 
@@ -33,8 +33,8 @@ def settings(config: Config, choose: Callable[[Config], None], *, scope: str) ->
     """The settings of the next run, with the embedded model's state where it is chosen."""
     with st.container(key=f"settings.{scope}"):
         config_panel.draw(config, choose, scope=scope)
-        found = adapter(config.provider)
-        if found.default_url:
+        found = adapters().get(config.provider)  # a newer Turntree may have known more of them
+        if found is not None and found.default_url:
             key_panel.draw(found, scope=f"{scope}.{found.name}")
         if config.provider == "local":
             config_panel.local_state()

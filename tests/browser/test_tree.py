@@ -27,6 +27,7 @@ def session(desk: Desk) -> Session:
 def talk(desk: Desk, session: Session) -> Desk:
     desk.open(session)
     expect(desk.row("second answer")).to_be_visible()
+    expect(desk.answer(2)).to_be_visible()
     return desk
 
 
@@ -64,6 +65,7 @@ def test_arrows_walk_the_tree_and_enter_opens(talk: Desk) -> None:
 def test_f_on_a_message_of_the_tree_forks_there(talk: Desk) -> None:
     talk.row("first question").click()
     talk.page.keyboard.press("f")
+    expect(talk.facts()).to_contain_text("branch turn 1 · take 2")
     expect(talk.answer(1)).to_have_count(0)
     assert len(names(talk)) == 3
 
