@@ -164,7 +164,7 @@ def test_a_tab_without_network_catches_up(empty: Desk, watch: Watch) -> None:
 
 # --- the process itself dies -----------------------------------------------------------------
 
-LONG = " ".join(f"w{number}" for number in range(1, 401))
+LONG = " ".join(f"w{number}" for number in range(1, 201))
 LONG_SLOWLY = f"/delay 20\n{LONG}"
 HALF_A_SECOND = 25  # words
 
