@@ -129,6 +129,7 @@ class ProviderError(TurntreeError):
             status=self.status,
             request_id=self.request_id,
             retryable=self.retryable,
+            parameter=self.parameter,
         )
 
 

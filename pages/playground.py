@@ -46,17 +46,17 @@ def view_now() -> View | None:
 
 def on_thread() -> None:
     """Something was done in the thread."""
-    handle(element.act(thread.KEY))
+    handle(element.take(thread.KEY))
 
 
 def on_tree() -> None:
     """Something was done in the tree."""
-    handle(element.act(tree_panel.KEY))
+    handle(element.take(tree_panel.KEY))
 
 
 def on_drawer_tree() -> None:
     """Something was done in the tree of the drawer."""
-    handle(element.act(inspector.DRAWER_TREE))
+    handle(element.take(inspector.DRAWER_TREE))
 
 
 def handle(act: acts.Act | None) -> None:

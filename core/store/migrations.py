@@ -143,6 +143,30 @@ def m003_search(db: Database) -> None:
     reassert_triggers(db)
 
 
+@steps()
+def m004_providers(db: Database) -> None:
+    """Servers that a person named, the models they list, and a person's own figures of them."""
+    _run(
+        db,
+        # Keys and the values of headers are never here: only the names of headers.
+        """
+        CREATE TABLE endpoints (
+            name TEXT PRIMARY KEY, label TEXT NOT NULL UNIQUE, protocol TEXT NOT NULL,
+            base_url TEXT NOT NULL, header_names_json TEXT NOT NULL DEFAULT '[]',
+            created_at TEXT NOT NULL)
+        """,
+        """
+        CREATE TABLE model_lists (
+            provider TEXT PRIMARY KEY, models_json TEXT NOT NULL, fetched_at TEXT NOT NULL)
+        """,
+        """
+        CREATE TABLE own_models (
+            provider TEXT NOT NULL, model TEXT NOT NULL, body_json TEXT NOT NULL,
+            PRIMARY KEY (provider, model))
+        """,
+    )
+
+
 def reassert_triggers(db: Database) -> None:
     """Make every trigger whose tables exist anew.
 

@@ -228,7 +228,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a run failed, in words a person can act on. Never holds a key or a header."""
+    """Why a run failed, in words a person can act on. Never holds a key or a header.
+
+    ``parameter`` is the sampling knob that the provider would not take, by our name for it.
+    """
 
     kind: str
     message: str
@@ -236,6 +239,7 @@ class Failure:
     status: int | None = None
     request_id: str | None = None
     retryable: bool = False
+    parameter: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core import Config, TurntreeError
 
-_PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD = (
+_PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD, _TAKEN = (
     "turntree.place",
     "turntree.flash",
     "turntree.insert",
@@ -20,7 +20,9 @@ _PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD = (
     "turntree.leave",
     "turntree.shown",
     "turntree.heard",
+    "turntree.taken",
 )
+_REMEMBERED = 20  # acts of each element
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +63,24 @@ def leaving() -> bool:
     return bool(st.session_state.pop(_LEAVE, False))
 
 
+def taken(key: str, number: Any) -> None:
+    """Note that what an element or input sent under this number is being done."""
+    known = st.session_state.get(f"{_TAKEN}.{key}", ())
+    st.session_state[f"{_TAKEN}.{key}"] = (*known, number)[-_REMEMBERED:]
+
+
+def was_taken(key: str, number: Any) -> bool:
+    """Whether it was done before; never true of what carries no number."""
+    return number is not None and number in st.session_state.get(f"{_TAKEN}.{key}", ())
+
+
 def hear(key: str) -> None:
-    """Note that the callback of an element ran."""
+    """Note that the callback of an input ran."""
     st.session_state[f"{_HEARD}.{key}"] = True
 
 
 def heard(key: str) -> bool:
-    """Whether the callback of an element ran before this run of the script; true once."""
+    """Whether the callback of an input ran before this run of the script; true once."""
     return bool(st.session_state.pop(f"{_HEARD}.{key}", False))
 
 

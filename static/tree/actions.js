@@ -72,7 +72,8 @@ function pressed(tree, event) {
   if (event.key === 'ArrowRight' && rows.node[row] === FOLD) return open(tree, row);
   if (target !== undefined) return tree.activate(target) || true;
   if (event.key === 'Enter' || event.key === ' ') return open(tree, row);
-  if (event.key === 'f' || event.key === 'F') return fork(tree, row);
+  // A key held down asks once.
+  if (event.key === 'f' || event.key === 'F') return event.repeat || fork(tree, row);
   if (event.key === 'F2') return renameOn(tree, row);
   if (event.key === 'Delete') return bin(tree, row);
   return false;
