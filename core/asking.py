@@ -52,12 +52,13 @@ def prepare(
 
 
 def _shared(store: Store, lineage: Sequence[Node], call: Call) -> Call:
-    """The call with what lets a provider reuse the beginning: whose tree it is, and how much
-    of it the sibling branches share."""
+    """The call with its files, and with what lets a provider reuse the beginning: whose tree it
+    is, and how much of it the sibling branches share."""
     near = [node.id for node in lineage[-_NEAR:]]
     fork = store.nodes.last_fork(near)
     shared = None if fork is None else len(lineage) - len(near) + near.index(fork) + 1
-    return replace(call, cache_key=lineage[0].id, shared_until=shared)
+    files = store.attachments
+    return replace(call, cache_key=lineage[0].id, shared_until=shared, attachments=files)
 
 
 def _unsealed(items: Json) -> Json:

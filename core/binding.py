@@ -7,15 +7,18 @@ wire message. Where the seal does not hold any more, the portable parts are sent
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 
 from core.beginnings import Beginnings
 from core.types import Adapter, Call, Json, Message, Request
 
+_HEAD = ("system", "instructions", "systemInstruction", "tools")
+"""What of an envelope stands before the messages, under the providers' names for it."""
+
 _hashed: Beginnings[tuple[bytes, ...]] = Beginnings()
-_stripped: Beginnings[tuple[Message, ...]] = Beginnings()
+_offered: Beginnings[tuple[Message, ...]] = Beginnings()
 
 
 def seal(adapter: Adapter, call: Call, request: Request, items: Json) -> Json:
@@ -26,7 +29,7 @@ def seal(adapter: Adapter, call: Call, request: Request, items: Json) -> Json:
         "provider": adapter.name,
         "model": call.model,
         "after": len(request.messages),
-        "hash": _hashes(adapter, call, request.messages)[-1].hex(),
+        "hash": _hashes(adapter, call, request)[-1].hex(),
         "items": items,
     }
 
@@ -34,68 +37,80 @@ def seal(adapter: Adapter, call: Call, request: Request, items: Json) -> Json:
 def build(adapter: Adapter, call: Call) -> Request:
     """The call in the provider's form, with raw items wherever their seal holds.
 
-    ``Message.raw`` of ``call`` holds sealed items; the adapter sees bare ones, or None.
+    ``Message.raw`` of ``call`` holds sealed items; the adapter sees bare ones, or None. An
+    answer whose beginning has changed goes out in portable parts, and with it what was made
+    under it. What was made after that, under those very parts, is whole again.
     """
     seals = [message.raw for message in call.messages]
-    messages = _offered(adapter, call)
+    whole = _messages(call, (adapter.name, call.model))
+    sealed = [index for index, message in enumerate(whole) if message.raw is not None]
+    plain = _messages(call, None) if sealed else ()
+    chosen = whole
     while True:
-        offered = replace(call, messages=messages)
-        request = adapter.build(offered)
-        broken = _first_broken(adapter, call, request, seals, messages)
+        request = adapter.build(replace(call, messages=chosen))
+        holds = _holding(adapter, call, request, seals) if sealed else bool
+        raw = (index for index in sealed if chosen[index].raw is not None)
+        broken = next((index for index in raw if not holds(index)), None)
         if broken is None:
             return request
-        # What follows was made after the broken one: it cannot hold either.
-        rest = tuple(replace(message, raw=None) for message in messages[broken:])
-        messages = (*messages[:broken], *rest)
+        chosen = (*chosen[:broken], *plain[broken:])
+        request = adapter.build(replace(call, messages=chosen))
+        holds = _holding(adapter, call, request, seals)
+        whole_again = next((i for i in sealed if i > broken and holds(i)), None)
+        if whole_again is None:
+            return request
+        chosen = (*chosen[:whole_again], *whole[whole_again:])
 
 
-def _offered(adapter: Adapter, call: Call) -> tuple[Message, ...]:
-    """The messages with bare items where provider and model are the same.
+def _messages(call: Call, maker: tuple[str, str] | None) -> tuple[Message, ...]:
+    """The messages with the bare items of one provider and model, or without any.
 
     Known ones stay the very same objects, so that adapters need not write them anew.
     """
-    key = (adapter.name, call.model)
-    known, offered = _stripped.longest(call.messages, (), key)
-    offered += tuple(
-        message if message.raw is None else replace(message, raw=_items(message, key))
-        for message in call.messages[known:]
-    )
-    _stripped.keep(call.messages, offered, key)
-    return offered
+    # The last message is written anew with every call: a list that ends with it never returns.
+    earlier, last = call.messages[:-1], call.messages[-1:]
+    known, messages = _offered.longest(earlier, (), maker)
+    messages += tuple(_bare(message, maker) for message in earlier[known:])
+    _offered.keep(earlier, messages, maker)
+    return messages + tuple(_bare(message, maker) for message in last)
 
 
-def _items(message: Message, key: tuple[str, str]) -> Json:
+def _bare(message: Message, maker: tuple[str, str] | None) -> Message:
+    return message if message.raw is None else replace(message, raw=_items(message, maker))
+
+
+def _items(message: Message, maker: tuple[str, str] | None) -> Json:
     raw = message.raw
-    ours = isinstance(raw, dict) and (raw.get("provider"), raw.get("model")) == key
+    ours = isinstance(raw, dict) and (raw.get("provider"), raw.get("model")) == maker
     return raw["items"] if ours else None
 
 
-def _first_broken(
-    adapter: Adapter,
-    call: Call,
-    request: Request,
-    seals: Sequence[Json],
-    messages: Sequence[Message],
-) -> int | None:
-    used = [index for index, message in enumerate(messages) if message.raw is not None]
-    if not used:
-        return None
-    hashes = _hashes(adapter, call, request.messages)
-    for index in used:
-        after = seals[index]["after"]
-        if after >= len(hashes) or hashes[after].hex() != seals[index]["hash"]:
-            return index
-    return None
+def _holding(
+    adapter: Adapter, call: Call, request: Request, seals: Sequence[Json]
+) -> Callable[[int], bool]:
+    """Tells of a message's seal whether it holds in this request."""
+    hashes = _hashes(adapter, call, request)
+
+    def holds(index: int) -> bool:
+        after: int = seals[index]["after"]
+        return after < len(hashes) and hashes[after] == bytes.fromhex(seals[index]["hash"])
+
+    return holds
 
 
-def _hashes(adapter: Adapter, call: Call, messages: Sequence[Json]) -> tuple[bytes, ...]:
+def _hashes(adapter: Adapter, call: Call, request: Request) -> tuple[bytes, ...]:
     """The hash of the beginning before each message, and of all of them at the end."""
+    messages = request.messages
     tools = [[tool.name, tool.description, tool.parameters] for tool in call.tools]
-    first = _hash(b"", [adapter.name, call.model, call.system, tools])
+    # Not only what was asked for: some providers are told of tools that were used long ago.
+    head = [request.envelope.get(name) for name in _HEAD]
+    first = _hash(b"", [adapter.name, call.model, call.system, tools, head])
     known, hashes = _hashed.longest(messages, (first,), key=first)
     chain = [*hashes]
     for message in messages[known:]:
         chain.append(_hash(chain[-1], message))
+    if earlier := messages[:-1]:  # the last is written anew for the next call
+        _hashed.keep(earlier, tuple(chain[:-1]), key=first)
     _hashed.keep(messages, tuple(chain), key=first)
     return tuple(chain)
 

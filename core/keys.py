@@ -1,5 +1,6 @@
 """Where a provider's key comes from. Keys never reach the database, a log or an export.
 
+The values of a named server's headers are secrets too, and live as keys do.
 In this order: typed for this process, the environment, ``.streamlit/secrets.toml``, the
 operating system's keyring. What is typed wins, because it is the person's latest word.
 """
@@ -12,8 +13,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
-from core.errors import BadFile, Unsupported
+from core.errors import BadFile, MissingKey, Unsupported
 from core.types import Adapter, Endpoint
+from core.wire.served import Served, headers_of
 
 Source = Literal["this process", "environment", "secrets file", "keyring"]
 _SERVICE = "turntree"
@@ -56,9 +58,38 @@ def find(provider: str, names: Sequence[str] = ()) -> Key | None:
 
 
 def endpoint_of(adapter: Adapter) -> Endpoint | None:
-    """Where the adapter's provider answers, with its key; None leaves both to the adapter."""
-    key = find(adapter.name, adapter.key_names) if adapter.default_url else None
+    """Where the adapter's provider answers, with its key and headers; None leaves both to it.
+
+    A named server may do without a key. Raises ``MissingKey`` for a header whose value is not
+    known in this process, ``BadFile`` as :func:`find`.
+    """
+    if not adapter.default_url:
+        return None
+    key = find(adapter.name, adapter.key_names)
+    if isinstance(adapter, Served):
+        secret = key.secret if key else ""
+        return Endpoint(base_url=adapter.default_url, api_key=secret, headers=_headers(adapter))
     return Endpoint(base_url=adapter.default_url, api_key=key.secret) if key else None
+
+
+def header_key(adapter: Adapter, header: str) -> Key | None:
+    """The value of a named server's header: kept, found and forgotten as a key is."""
+    return find(header_slot(adapter.name, header), [headers_of(adapter)[header]])
+
+
+def header_slot(provider: str, header: str) -> str:
+    """Under which name a header's value is typed in, kept and forgotten."""
+    return f"{provider}:{header.lower()}"
+
+
+def _headers(adapter: Served) -> dict[str, str]:
+    found = {name: header_key(adapter, name) for name in headers_of(adapter)}
+    if missing := [name for name, value in found.items() if value is None]:
+        raise MissingKey(
+            f"{adapter.label}: the value of the header {missing[0]!r} is not known.",
+            hint="Type it again in Settings, keep it in the keyring there, or remove the header.",
+        )
+    return {name: value.secret for name, value in found.items() if value is not None}
 
 
 def type_in(provider: str, secret: str) -> None:

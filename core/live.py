@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.errors import ProviderError, TurntreeError
 from core.types import (
@@ -161,6 +161,9 @@ class Live:
             finish = "error"
         else:
             finish = end.finish_reason if end else "cut_off"
+        if failure is not None and failure.parameter not in self.run.config.sampling:
+            # Nobody chose it: there is nothing of that name to turn off.
+            failure = replace(failure, parameter=None)
         return Outcome(
             finish_reason=finish,
             usage=end.usage if end else Usage(),

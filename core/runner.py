@@ -18,7 +18,9 @@ from typing import Self
 
 from core.asking import Prepared, prepare
 from core.branching import arrive, edit, new_node
+from core.endpoints import reload
 from core.errors import Busy, DiskFull, NotFound, ReadOnly, UserError
+from core.files import heading, message, reworded
 from core.keeper import Keeper
 from core.keys import endpoint_of
 from core.live import Live, Outcome
@@ -27,6 +29,7 @@ from core.providers import adapter
 from core.settle import settle
 from core.store import Store
 from core.types import (
+    AttachmentRef,
     Config,
     Delta,
     Node,
@@ -34,7 +37,6 @@ from core.types import (
     Purpose,
     Request,
     Run,
-    Text,
     new_id,
     now,
 )
@@ -74,6 +76,7 @@ class Runner:
         self._listeners: list[Callable[[News], None]] = []
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="turntree-run")
         self._closed = False
+        reload(store)
         self.sweep()
         store.branches.hold_forgotten()
         self._keeper = Keeper(store, self._lives, self.sweep)
@@ -91,33 +94,34 @@ class Runner:
         branch_id: str,
         text: str,
         *,
+        files: tuple[AttachmentRef, ...] = (),
         at: str | EllipsisType | None = ...,
         config: Config | None = None,
     ) -> Run | Queued:
-        """Write the person's words under ``at`` and ask for an answer.
+        """Write the person's words and files under ``at`` and ask for an answer.
 
         ``at`` is the tip that the person saw, by default the branch's; ``None`` stands for the
         root of the session. If an answer to it is on its way, the words are queued; if the
-        branch has moved on, they get a branch of their own. Raises ``UserError`` for blank text.
+        branch has moved on, they get a branch of their own. Raises ``UserError`` for blank text
+        without a file.
         """
-        if not text.strip():
-            raise UserError("There is nothing to send.", hint="Write something first.")
+        parts = message(text, files)
         branch = self.store.branches.get(branch_id)
         if at is ...:
             at = branch.tip_id
         with self.store.write():  # so that no answer ends between the look and the queue
             if self.answering(branch_id, at):
-                return Queued(id=self.store.branches.enqueue(branch_id, text), branch_id=branch_id)
-        return self._send(branch_id, text, self._caught_up(branch.tip_id, at), config)
+                queued_id = self.store.branches.enqueue(branch_id, text, files=files)
+                return Queued(id=queued_id, branch_id=branch_id)
+        return self._send(branch_id, parts, self._caught_up(branch.tip_id, at), config)
 
     def edit_and_send(
         self, branch_id: str, node_id: str, text: str, *, config: Config | None = None
     ) -> Run:
-        """Send an edited version of a person's message, as a sibling of it."""
-        if not text.strip():
-            raise UserError("There is nothing to send.", hint="Write something first.")
+        """Send a reworded version of a person's message, with the same files, as a sibling."""
+        parts = reworded(self.store.nodes.get(node_id).parts, text)
         with self.store.write():
-            node, branch = edit(self.store, branch_id, node_id, (Text(text=text),))
+            node, branch = edit(self.store, branch_id, node_id, parts)
         return self._ask(branch.id, None, node.id, config)
 
     def regenerate(self, branch_id: str, node_id: str, *, config: Config | None = None) -> Run:
@@ -130,12 +134,14 @@ class Runner:
             )
         return self._ask(branch_id, None, tip, config)
 
-    def retry(self, run_id: str) -> Run:
-        """Ask once more, as that run did."""
+    def retry(self, run_id: str, *, config: Config | None = None) -> Run:
+        """Ask once more, as that run did; with another ``config`` if one is given."""
         run = self.store.runs.get(run_id)
         if run.context_tip_id is None:
             raise NotFound("What was asked is not there any more.")
-        return self._ask(run.branch_id, None, run.context_tip_id, run.config, run.purpose)
+        return self._ask(
+            run.branch_id, None, run.context_tip_id, config or run.config, run.purpose
+        )
 
     def go_on(self, branch_id: str, node_id: str, *, config: Config | None = None) -> Run:
         """*Continue* an answer that stopped early; both texts become one new node."""
@@ -155,7 +161,8 @@ class Runner:
             at = branch.tip_id
         if self.answering(branch.id, at):
             return Queued(id=queued_id, branch_id=branch.id)
-        return self._send(branch.id, text or waiting["text"], at, None, takes=queued_id)
+        parts = message(text or waiting["text"], waiting["files"])
+        return self._send(branch.id, parts, at, None, takes=queued_id)
 
     def stop(self, run_id: str) -> None:
         """Close the stream; what has arrived is kept as an answer marked *stopped*."""
@@ -244,13 +251,13 @@ class Runner:
     def _send(
         self,
         branch_id: str,
-        text: str,
+        parts: Parts,
         at: str | None,
         config: Config | None,
         takes: str | None = None,
     ) -> Run:
         session_id = self.store.branches.get(branch_id).session_id
-        node = new_node(session_id, at, "user", (Text(text=text),))
+        node = new_node(session_id, at, "user", parts)
         return self._ask(branch_id, node, node.id, config, replaces=at, takes=takes)
 
     def _ask(
@@ -282,7 +289,7 @@ class Runner:
                     self.store.nodes.add(node)
                     placed = arrive(self.store, branch_id, node, replaces=replaces, why="send")
                     live.run = replace(live.run, branch_id=placed.id)
-                    self.store.sessions.touch(session.id, node.text)
+                    self.store.sessions.touch(session.id, heading(node.parts))
                 self._write_start(live.run, asked, session.objective)
         except BaseException:
             self._forget(live)

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 from core.branching import arrive, new_node
-from core.errors import NotFound
 from core.live import Outcome, joined
-from core.prices import cost
-from core.providers import model_info
+from core.models import price
 from core.store import Store
 from core.types import Node, Parts, Run
 
@@ -24,7 +22,8 @@ def settle(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Settled | 
 
     So an owner that slept through the sweep of its own run cannot overwrite what was kept.
     """
-    price = _cost(run, outcome)  # before the transaction: the first price takes a moment to find
+    # Before the transaction: the first price takes a moment to find.
+    cost = _cost(store, run, outcome)
     with store.write():
         node = _answer(store, run, parts, outcome) if parts else None
         if not store.runs.end(
@@ -33,7 +32,7 @@ def settle(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Settled | 
             node_id=node.id if node else None,
             usage=outcome.usage,
             resolved_model=outcome.resolved_model,
-            cost_nanodollars=price,
+            cost_nanodollars=cost,
             first_token_ms=outcome.first_token_ms,
             duration_ms=outcome.duration_ms,
             failure=outcome.failure,
@@ -46,16 +45,9 @@ def settle(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Settled | 
         return Settled(branch_id=branch_id, node_id=node.id if node else None)
 
 
-def _cost(run: Run, outcome: Outcome) -> int | None:
+def _cost(store: Store, run: Run, outcome: Outcome) -> int | None:
     provider, model = run.config.provider, run.config.model
-    try:
-        if model_info(provider, model).free:
-            return 0
-    except NotFound:  # written by a Turntree that had this provider
-        return None
-    return cost(provider, outcome.resolved_model or model, outcome.usage) or cost(
-        provider, model, outcome.usage
-    )
+    return price(store, provider, model, outcome.resolved_model, outcome.usage)
 
 
 def _answer(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Node:

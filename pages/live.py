@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,16 +21,25 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from core.errors import NotFound, TurntreeError
+from core.exchange import FILES, exchange, written
+from core.files import small_picture
 from core.live import Live
 from core.runner import News
 from core.types import PARTS
 from core.view import show
+from core.wire.files import IMAGES, PDF
 from pages import backend
 from pages.components.entry import entry_page, run_facts
 
 _TICK = 1 / 30  # seconds between two looks at running answers
 _IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable"}
 _FRESH = {"cache-control": "no-store"}
+_FILE = _IMMUTABLE | {
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "default-src 'none'; sandbox",
+    "content-disposition": "attachment",
+    "cross-origin-resource-policy": "same-origin",
+}
 _MOST_BODIES = 50
 _MARKS = re.compile(r"^\W+(?=\w)|[*`#|]+")  # a row of the tree shows words, not Markdown
 _MOST_ENTRIES = 200
@@ -76,7 +86,33 @@ def _nodes(request: Request) -> Response:
         }
         for node in backend.store().nodes.many(ids)
     ]
+    files = [part for node in nodes for part in node["parts"] if part["type"] == "attachment"]
+    sizes = backend.store().attachments.sizes(file["sha256"] for file in files)
+    for file in files:
+        file["size"] = sizes.get(file["sha256"])
     return JSONResponse({"nodes": nodes}, headers=_IMMUTABLE)
+
+
+def _file(request: Request) -> Response:
+    """A file's bytes, or with ``?size=thumb`` a small picture. Never anything that runs.
+
+    Only kinds that are known for what they are keep their name; all else is plain text.
+    """
+    digest = request.path_params["sha"]
+    files = backend.store().attachments
+    media_type = files.about(digest).media_type
+    if request.query_params.get("size") == "thumb":
+        if media_type not in IMAGES:
+            raise NotFound("There is no small picture of this file.")
+        return Response(_small(digest), media_type="image/webp", headers=_FILE)
+    if media_type not in (*IMAGES, PDF):
+        media_type = "text/plain; charset=utf-8"
+    return Response(files[digest], media_type=media_type, headers=_FILE)
+
+
+@lru_cache(maxsize=128)
+def _small(digest: str) -> bytes:
+    return small_picture(backend.store().attachments[digest])
 
 
 def _lineage(request: Request) -> Response:
@@ -101,6 +137,17 @@ def _tree(request: Request) -> Response:
         },
         headers=_FRESH,
     )
+
+
+def _sent(request: Request) -> Response:
+    """One form of a call, exact and whole: for the copy buttons of "What was sent"."""
+    form = request.path_params["form"]
+    if form not in FILES:
+        return JSONResponse({"error": "There is no such form of a call."}, 404, headers=_FRESH)
+    run = request.path_params["run"]
+    live = backend.runner().live(run)
+    of = exchange(backend.store(), run, arrived=live.parts() if live else None)
+    return Response(written(of, form), media_type="text/plain; charset=utf-8", headers=_FRESH)
 
 
 def _tips(session_id: str) -> dict[str, str | None]:
@@ -259,5 +306,7 @@ routes = [
     Route("/api/nodes/{ids}", _guarded(_nodes)),
     Route("/api/lineage/{tip}", _guarded(_lineage)),
     Route("/api/tree/{session}", _guarded(_tree)),
+    Route("/api/files/{sha}", _guarded(_file)),
+    Route("/api/sent/{run}/{form}", _guarded(_sent)),
     WebSocketRoute("/api/live", _live),
 ]

@@ -1,10 +1,14 @@
 """The playground: prompt, stream, refine, fork. Without a session, the start page."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core import Config, Queued, TurntreeError, View, show
 from core.errors import NotFound
 from core.examples import open_example
+from core.files import Upload, attach
+from core.meter import measure
 from pages import backend
 from pages.components import (
     acts,
@@ -14,6 +18,8 @@ from pages.components import (
     frame,
     header,
     inspector,
+    meter,
+    sent,
     sidebar,
     start,
     state,
@@ -54,6 +60,16 @@ def on_tree() -> None:
     handle(element.take(tree_panel.KEY))
 
 
+def on_meter() -> None:
+    """Something was done in the meter."""
+    handle(element.take(meter.KEY))
+
+
+def on_drawer_meter() -> None:
+    """Something was done in the meter of the drawer."""
+    handle(element.take(meter.DRAWER))
+
+
 def on_drawer_tree() -> None:
     """Something was done in the tree of the drawer."""
     handle(element.take(inspector.DRAWER_TREE))
@@ -73,6 +89,8 @@ def handle(act: acts.Act | None) -> None:
         state.flash(result.said)
     if result.insert is not None:
         state.insert(result.insert)
+    if result.sent is not None:
+        state.look_into(result.sent)
     if not result.stay:
         state.go(
             Place(
@@ -84,14 +102,28 @@ def handle(act: acts.Act | None) -> None:
         )
 
 
-def send(words: str) -> None:
-    """Send what the person wrote; whatever fails, the words come back into the composer."""
+def on_composer() -> None:
+    """Something was done beside the input."""
+    handle(element.take(composer.COMPANION))
+
+
+def send(words: str, uploads: Sequence[Upload] = ()) -> None:
+    """Send what the person wrote and attached.
+
+    Whatever fails, the words come back into the composer, and files that can be taken wait
+    beside it: they are stored before anything else is done.
+    """
     try:
         view = view_now() or _new_session()
-        if words.lstrip()[:5].lower() == "fork:" and any(n.role == "user" for n in view.lineage):
-            runner.store.branches.enqueue(view.branch.id, words, "offer")
+        if bad := attach(runner.store, view.branch.id, uploads):
+            for error in bad:
+                state.flash_error(error)
+            state.insert(words)
             return
-        sent = runner.send(view.branch.id, words, at=view.tip_id)
+        if words.lstrip()[:5].lower() == "fork:" and any(n.role == "user" for n in view.lineage):
+            acts.offer_fork(runner, view, words)
+            return
+        sent = acts.send_pending(runner, view, words)
         if not isinstance(sent, Queued):
             _say_if_forked(view, sent.branch_id)
             state.go(Place(session=view.session.id, branch=sent.branch_id))
@@ -134,18 +166,22 @@ def draw_session(view: View) -> None:
     """Conversation in the middle, tree and settings at the right."""
     settle(view)
     runner.store.sessions.seen(view.session.id)
+    measured = measure(runner.store, view)
     middle, right = st.columns([3, 1.15], gap="large")
     with middle, st.container(key="middle"):
         header.draw(
-            runner, view, open_drawer=lambda: inspector.drawer(runner, view, on_drawer_tree)
+            runner,
+            view,
+            measured,
+            open_drawer=lambda: inspector.drawer(runner, view, on_drawer_tree, on_drawer_meter),
         )
         frame.show_flashes()
         thread.draw(runner, view, on_thread)
         start.offers(runner, view, handle)
     with right, st.container(key="inspector"):
-        inspector.draw(runner, view, on_tree, handle)
+        inspector.draw(runner, view, measured, on_tree, on_meter, handle)
     busy = thread.running_here(runner, view) is not None
-    composer.draw(view, send, busy=busy)
+    composer.draw(runner, view, send, on_composer, busy=busy)
 
 
 def draw_start() -> None:
@@ -157,7 +193,7 @@ def draw_start() -> None:
     with right, st.container(key="inspector"):
         config: Config = state.new_config() or config_panel.default_config(runner)
         inspector.settings(config, state.choose_new_config, scope="new")
-    composer.draw(None, send, busy=False)
+    composer.draw(runner, None, send, on_composer, busy=False)
 
 
 state.leaving()
@@ -167,3 +203,4 @@ if current is None:
     draw_start()
 else:
     draw_session(current)
+sent.draw(runner)

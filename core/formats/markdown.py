@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from core.tree import turns
-from core.types import Branch, Node, Run, Session
+from core.types import AttachmentRef, Branch, Node, Run, Session
 
 _SPEAKER = {"user": "You", "assistant": "Model", "system": "System", "tool": "Tool"}
 
@@ -26,7 +26,8 @@ def branch(
     if session.done_when:
         lines += ["", f"**Done when:** {session.done_when}"]
     for node, turn in zip(lineage, turns(lineage), strict=True):
-        lines += ["", f"## Turn {turn} · {_speaker(node, runs.get(node.id))}", "", node.text]
+        lines += ["", f"## Turn {turn} · {_speaker(node, runs.get(node.id))}", ""]
+        lines += filter(None, [_attached(node), node.text])
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -35,6 +36,12 @@ def file_name(title: str, suffix: str = "") -> str:
     words = "-".join(re.findall(r"\w+", title.lower())[:8])
     short = words.encode()[:_NAME_BYTES].decode(errors="ignore").strip("-")
     return ("-".join(filter(None, [short, suffix])) or "turntree") + ".md"
+
+
+def _attached(node: Node) -> str:
+    """The names of a message's files; their bytes stay in the database."""
+    names = [part.name.replace("`", "'") for part in node.parts if isinstance(part, AttachmentRef)]
+    return f"Attached: {', '.join(f'`{name}`' for name in names)}\n" if names else ""
 
 
 def _speaker(node: Node, run: Run | None) -> str:

@@ -101,6 +101,13 @@ class Engine:
                 self.release(server)
         return None
 
+    def age(self, model: str) -> float:
+        """For how many seconds the process has served these weights; 0 if it does not."""
+        server = self._server
+        if server is None or server.weights.id != model or not server.is_alive():
+            return 0.0
+        return server.age()
+
     def note_reading(self, share: float | None) -> None:
         """How much of the prompt has been read; ``None`` once words come."""
         self._reading = share

@@ -64,6 +64,7 @@ class Server:
         self._process: subprocess.Popen[str] | None = None
         self._words: IO[bytes] | None = None
         self._closed = self._lost = False
+        self._began: float | None = None
         self._lock = threading.Lock()
         self._settled = threading.Event()
 
@@ -107,6 +108,10 @@ class Server:
         if self._closed or self.error is not None:
             return False
         return self.is_starting() or (self._process is not None and self._process.poll() is None)
+
+    def age(self) -> float:
+        """Seconds since it first answered; 0 before."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
 
     def is_lost(self, within: float = 0.0) -> bool:
         """Whether the process ended, or does within some seconds, without being told to.
@@ -153,6 +158,7 @@ class Server:
             self._prepare(self.weights)
             time.sleep(delay)
             self.endpoint = self._launch()
+            self._began = time.monotonic()
         except LocalModelError as error:
             self.error = error
             self.close()

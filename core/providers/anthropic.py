@@ -6,6 +6,7 @@ the next turn and every fork pay a fraction. Nothing but the key is read from th
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,14 @@ from core.errors import (
     TurntreeError,
     Unreachable,
 )
-from core.types import Call, Endpoint, Event, Json, Knob, ModelInfo, Request, Stop
+from core.types import Caching, Call, Endpoint, Event, Json, Knob, ModelInfo, Request, Stop
 from core.wire import messages as wire
 from core.wire import messages_code as code
+from core.wire.code import public
 from core.wire.complaints import error_for
 from core.wire.connections import checked, heard, http_client, timeouts, transport_error
 from core.wire.messages_answer import Answer, InBand, blamable, complaint
+from core.wire.served import NO_KEY, Preset
 
 if TYPE_CHECKING:
     import anthropic
@@ -34,7 +37,6 @@ NAME = "anthropic"
 URL = "https://api.anthropic.com"
 VERSION = "2026-10-21"
 """Of the protocol: with it the sampling settings of older days are refused."""
-NO_KEY = "not-needed"
 
 _WAYS = ("adaptive", "enabled", "between_tools", "disabled")
 _LEVELS = ("low", "medium", "high", "xhigh", "max")
@@ -70,6 +72,15 @@ _SUGGESTED: tuple[tuple[str, str, int, tuple[str, ...], tuple[str, ...], bool], 
     ("claude-haiku-4-5", "Claude Haiku 4.5", 200_000, ("enabled", "disabled"), (), True),
 )
 
+_USUALLY_KEPT = 1024
+_LEAST_KEPT = (
+    (re.compile(r"claude-(opus|fable|mythos)-5"), 512),
+    (re.compile(r"claude-opus-4-7"), 2048),
+    (re.compile(r"claude-(opus-4-[56]|haiku-4-5)"), 4096),
+)
+"""Tokens from which on a model keeps a prefix, where it is not the usual number."""
+_THINKING = frozenset({"thinking", "budget_tokens", "effort"})
+
 
 class Anthropic:
     """The adapter."""
@@ -78,6 +89,8 @@ class Anthropic:
     label = "Anthropic"
     key_names: tuple[str, ...] = ("ANTHROPIC_API_KEY",)
     default_url = URL
+    counts = True
+    presets: tuple[Preset, ...] = ()
 
     def hidden(self) -> bool:
         """Never: a missing key is told when something is sent."""
@@ -97,6 +110,13 @@ class Anthropic:
                 prefill=prefill,
             )
             for name, label, window, thoughts, efforts, prefill in _SUGGESTED
+        )
+
+    def assume(self, model: str) -> ModelInfo:
+        """Every setting that a Claude may have; one that this one has not is refused by name."""
+        knobs = _knobs(_WAYS, _LEVELS)
+        return ModelInfo(
+            id=model, label=model, knobs=knobs, thinking=True, images=True, tools=True
         )
 
     def build(self, call: Call) -> Request:
@@ -150,13 +170,22 @@ class Anthropic:
                 return None
             raise error from None
 
+    def caching(self, model: str) -> Caching | None:
+        """Five minutes from the last use; a prefix too short is not kept, and nothing says so."""
+        least = next((least for names, least in _LEAST_KEPT if names.match(model)), _USUALLY_KEPT)
+        return Caching(seconds=300, least=least, writes=True, bound_to=_THINKING)
+
+    def body(self, request: Request) -> Json:
+        """The messages with the cache breakpoints put on."""
+        return wire.body(request)
+
     def script(self, request: Request, base_url: str) -> str:
         """A Python script of this call with the official SDK; the key is not in it."""
-        return code.script(wire.body(request), _root(base_url), self.key_names[0])
+        return code.script(wire.body(request), _root(public(base_url)), self.key_names[0])
 
     def curl(self, request: Request, base_url: str) -> str:
         """The same call for a shell, with the key in its environment."""
-        return code.curl(wire.body(request), _root(base_url), self.key_names[0], VERSION)
+        return code.curl(wire.body(request), _root(public(base_url)), self.key_names[0], VERSION)
 
 
 ADAPTER = Anthropic()

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from core.errors import (
     BadReply,
@@ -20,6 +19,7 @@ from core.errors import (
     Unsupported,
 )
 from core.types import (
+    Caching,
     Call,
     Endpoint,
     Event,
@@ -30,14 +30,52 @@ from core.types import (
 )
 from core.wire import chat_completions as chat
 from core.wire import openai_calls
-from core.wire.code import curl
+from core.wire.code import curl, public
 from core.wire.connections import checked, heard, http_client, timeouts
-from core.wire.model_lists import models_of
+from core.wire.model_lists import KNOBS, models_of
+from core.wire.served import NO_KEY, Preset, on_this_machine
 
 if TYPE_CHECKING:
     import openai
 
-NO_KEY = "not-needed"
+PRESETS = (
+    Preset(
+        label="Ollama",
+        base_url="http://127.0.0.1:11434/v1",
+        about="Start it with `ollama serve`.",
+        keyless=True,
+    ),
+    Preset(
+        label="LM Studio",
+        base_url="http://127.0.0.1:1234/v1",
+        about="Start its local server first.",
+        keyless=True,
+    ),
+    Preset(
+        label="llama.cpp",
+        base_url="http://127.0.0.1:8080/v1",
+        about="Start it with `llama-server -m model.gguf`.",
+        keyless=True,
+    ),
+    Preset(
+        label="vLLM",
+        base_url="http://127.0.0.1:8000/v1",
+        about="Start it with `vllm serve MODEL`.",
+        keyless=True,
+    ),
+    Preset(
+        label="OpenRouter",
+        base_url="https://openrouter.ai/api/v1",
+        about="Its list of models is public: only a question tells whether the key is right.",
+    ),
+    Preset(
+        label="Azure OpenAI",
+        base_url="https://YOUR-RESOURCE.openai.azure.com/openai/v1",
+        about="Put the name of your resource into the address. Models are called by the names "
+        "of your deployments.",
+    ),
+)
+"""Servers of this kind that people run, and where they usually answer."""
 _READING = """\
     for chunk in stream:
         for choice in (chunk.choices or [])[:1]:
@@ -56,6 +94,8 @@ class Compatible:
 
     key_names: tuple[str, ...] = ("TURNTREE_COMPATIBLE_KEY",)
     default_url = ""
+    counts = False
+    presets = PRESETS
 
     def __init__(
         self,
@@ -69,16 +109,20 @@ class Compatible:
 
     def hidden(self) -> bool:
         """True until an address is set in the environment."""
-        return not os.environ.get("TURNTREE_COMPATIBLE_URL", "").strip()
+        return not _named_address()
 
     def models(self) -> tuple[ModelInfo, ...]:
         """None: only the server knows, and asking it is not this call's business."""
         return ()
 
+    def assume(self, model: str) -> ModelInfo:
+        """All that the protocol has: a server that cannot do one thing says so itself."""
+        return ModelInfo(id=model, label=model, knobs=KNOBS, images=True, tools=True)
+
     def list_models(self, endpoint: Endpoint | None) -> tuple[ModelInfo, ...]:
         """The models the server names; those of this very machine cost nothing."""
         endpoint = checked(endpoint or _from_environment(), NO_KEY)
-        here = urlsplit(endpoint.base_url).hostname in ("localhost", "127.0.0.1", "::1")
+        here = on_this_machine(endpoint.base_url)
         try:
             body = _client_for(endpoint).get("/models", cast_to=object)
         except Exception as exc:  # noqa: BLE001 - whatever it is, a person gets words for it
@@ -119,6 +163,14 @@ class Compatible:
         if not stop.is_set():
             yield from answer.end()
 
+    def caching(self, model: str) -> Caching | None:
+        """None: every server has its own ways."""
+        return None
+
+    def body(self, request: Request) -> Json:
+        """The messages with all the rest beside them."""
+        return _body(request)
+
     def script(self, request: Request, base_url: str) -> str:
         """The call with the SDK that speaks this protocol."""
         from openai.resources.chat.completions import Completions
@@ -129,7 +181,7 @@ class Compatible:
             body=_body(request),
             client={
                 "api_key": f"os.environ.get({self._key_name()!r}) or {NO_KEY!r}",
-                "base_url": repr(base_url),
+                "base_url": repr(public(base_url or _named_address())),
                 "default_headers": openai_calls.NO_ACCOUNT,
             },
             reading=_READING,
@@ -138,7 +190,7 @@ class Compatible:
     def curl(self, request: Request, base_url: str) -> str:
         """The call as a command line."""
         key = f"Authorization: Bearer ${{{self._key_name()}:-{NO_KEY}}}"
-        url = f"{base_url.rstrip('/')}/chat/completions"
+        url = f"{public(base_url or _named_address()).rstrip('/')}/chat/completions"
         return curl(url, ["Content-Type: application/json", key], _body(request))
 
     def _key_name(self) -> str:
@@ -156,8 +208,12 @@ def _body(request: Request) -> dict[str, Json]:
     }
 
 
+def _named_address() -> str:
+    return os.environ.get("TURNTREE_COMPATIBLE_URL", "").strip()
+
+
 def _from_environment() -> Endpoint:
-    url = os.environ.get("TURNTREE_COMPATIBLE_URL", "").strip()
+    url = _named_address()
     if not url:
         raise Unsupported(
             "No address is set for the OpenAI-compatible server.",
@@ -212,5 +268,5 @@ def translate(
         provider=provider,
         model=str(envelope.get("model", "")),
         endpoint=endpoint,
-        knobs=[name for name in envelope if name not in chat.OURS],
+        knobs={name: name for name in envelope if name not in chat.OURS},
     )

@@ -17,6 +17,7 @@ lines of directives; what follows them is the reply::
                          without a number); "/fail RateLimited 1 after 3" once 3 words are out
     /retry-after 1.5     seconds, for the error
     /status 503          HTTP status, for the error
+    /refuse max_tokens   400, while that setting is sent
     /count               replies "context N messages", the system prompt counted
     /context             replies with the messages received, as JSON
 
@@ -40,6 +41,7 @@ import core.errors
 from core.errors import BadRequest, ProviderError, UnknownModel
 from core.types import (
     AttachmentRef,
+    Caching,
     Call,
     Delta,
     End,
@@ -82,6 +84,7 @@ class Echo:
     label = "Echo (scripted)"
     key_names: tuple[str, ...] = ()
     default_url = ""
+    counts = True
 
     def __init__(self) -> None:
         self._failed: dict[str, int] = {}
@@ -116,6 +119,14 @@ class Echo:
     def count_tokens(self, request: Request, endpoint: Endpoint | None) -> int | None:
         """Exactly the words that :meth:`stream` reports as input."""
         return len(_words_sent(request))
+
+    def caching(self, model: str) -> Caching | None:
+        """As if it kept everything for five minutes."""
+        return Caching(seconds=300)
+
+    def body(self, request: Request) -> Json:
+        """What :meth:`stream` is given: nothing of this provider goes over a wire."""
+        return {**request.envelope, "messages": list(request.messages)}
 
     def script(self, request: Request, base_url: str) -> str:
         """The request played again; it runs where Turntree's own code can be imported."""
@@ -157,6 +168,8 @@ class Echo:
 
     def _trouble(self, script: Script, request: Request) -> Exception | None:
         """The error to raise, counted by request: after ``times`` failures it succeeds."""
+        if script.refuse in request.envelope:
+            return _refusal(script.refuse, request)
         if not script.fail:
             return None
         if script.times is None:
@@ -260,6 +273,18 @@ def _ending(script: Script, request: Request) -> Iterator[Event]:
 
 def _words_sent(request: Request) -> list[str]:
     return " ".join(m.get("text", "") for m in request.messages).split()
+
+
+def _refusal(setting: str, request: Request) -> Exception:
+    return BadRequest(
+        f"The provider answered 400: Unsupported parameter: {setting!r} is not supported with"
+        " this model.",
+        hint=f"Clear or change {setting!r} in the settings, then retry.",
+        provider="echo",
+        model=request.envelope["model"],
+        status=400,
+        parameter=setting,
+    )
 
 
 def _error(script: Script, request: Request) -> Exception:

@@ -26,13 +26,15 @@ from core.errors import (
     Unreachable,
     Unsupported,
 )
-from core.types import Call, Endpoint, Event, Json, Knob, ModelInfo, Request, Stop
+from core.types import Caching, Call, Endpoint, Event, Json, Knob, ModelInfo, Request, Stop
 from core.wire import gemini_call as wire
+from core.wire.code import public
 from core.wire.complaints import error_for
 from core.wire.connections import checked, heard, http_client, timeouts, transport_error
 from core.wire.gemini_answer import Answer, InBand
 from core.wire.gemini_code import curl, script
 from core.wire.gemini_complaints import complaint
+from core.wire.served import Preset
 
 if TYPE_CHECKING:
     import httpx2
@@ -45,6 +47,7 @@ VERSION = "v1beta"  # previews and the "latest" names are found there only
 _ADDRESS = re.compile(r"(?P<host>.*?)/*(?:/(?P<version>v\d\w*))?/*")
 _MODEL = re.compile(r"(?!.*\.\.)[\w.@:/-]+")
 _NOT_TEXT = re.compile(r"image|tts|audio|live|video|embed|robotics|computer-use|lyria|veo|imagen")
+_KEEPS_NOTHING = re.compile(r"(models/)?(gemini-(1|2\.0)|gemma|learnlm)|tunedModels/")
 _ADDRESS_HINT = "Check the server's address in Settings, then retry."
 _NOWHERE = (301, 302, 303, 307, 308, 404, 405)
 _OPENED: ContextVar[list["httpx2.Response"]] = ContextVar("answers of the call being made")
@@ -101,8 +104,10 @@ class Gemini:
 
     name = NAME
     label = "Google Gemini"
-    key_names = KEY_NAMES
+    key_names: tuple[str, ...] = KEY_NAMES
     default_url = "https://generativelanguage.googleapis.com"
+    counts = True
+    presets: tuple[Preset, ...] = ()
 
     def hidden(self) -> bool:
         """Never: a missing key is told when something is sent."""
@@ -111,6 +116,10 @@ class Gemini:
     def models(self) -> tuple[ModelInfo, ...]:
         """Some current models; any other name is accepted besides."""
         return MODELS
+
+    def assume(self, model: str) -> ModelInfo:
+        """What its name tells: how its thinking is set."""
+        return _info(model)
 
     def build(self, call: Call) -> Request:
         """The call as generateContent. Raises :class:`Unsupported` for files it cannot take."""
@@ -178,13 +187,23 @@ class Gemini:
         )
         return counted.total_tokens
 
+    def caching(self, model: str) -> Caching | None:
+        """Some minutes, on most days: Google promises no hit. Models before 2.5 keep nothing."""
+        if _KEEPS_NOTHING.match(model):
+            return None
+        return Caching(seconds=300, least=2048 if wire.OLDER.match(model) else 4096)
+
+    def body(self, request: Request) -> Json:
+        """The contents with all the rest; the model stands in the address, not in here."""
+        return _body(request)
+
     def script(self, request: Request, base_url: str) -> str:
         """A Python script of this very call, with the official SDK."""
-        return script(request, *_address(base_url or self.default_url), KEY_NAMES[0])
+        return script(request, *_address(public(base_url or self.default_url)), self.key_names[0])
 
     def curl(self, request: Request, base_url: str) -> str:
         """The same call as a curl command line."""
-        return curl(request, *_address(base_url or self.default_url), KEY_NAMES[0])
+        return curl(request, *_address(public(base_url or self.default_url)), self.key_names[0])
 
 
 ADAPTER = Gemini()

@@ -12,10 +12,12 @@ from core.errors import ProviderError, Unreachable
 from core.local import Server, Weights
 from core.providers.compatible import Compatible
 from core.types import (
+    Caching,
     Call,
     Delta,
     Endpoint,
     Event,
+    Json,
     Knob,
     ModelInfo,
     Progress,
@@ -85,6 +87,7 @@ class Local:
     label = "Embedded model"
     key_names: tuple[str, ...] = ()
     default_url = ""
+    counts = False
 
     def __init__(self, engine: local.Engine = local.ENGINE) -> None:
         self._engine = engine
@@ -109,6 +112,14 @@ class Local:
     def count_tokens(self, request: Request, endpoint: Endpoint | None) -> int | None:
         """None: counting would start the process, and the estimate is close."""
         return None
+
+    def caching(self, model: str) -> Caching | None:
+        """All that the running process has read or written; nothing once it has ended."""
+        return Caching(seconds=self._engine.age(model), answers=True)
+
+    def body(self, request: Request) -> Json:
+        """As Chat Completions."""
+        return self._chat.body(request)
 
     def script(self, request: Request, base_url: str) -> str:
         """For any llama.cpp server with the same weights; the embedded one answers only us."""

@@ -16,16 +16,16 @@ from core.errors import (
     BadReply,
     BadRequest,
     MissingKey,
-    ProviderError,
     Timeout,
     TurntreeError,
     Unreachable,
 )
-from core.types import Call, Endpoint, Event, Json, Knob, ModelInfo, Request, Stop
+from core.types import Caching, Call, Endpoint, Event, Json, Knob, ModelInfo, Request, Stop
 from core.wire import openai_calls, responses
-from core.wire.code import curl
+from core.wire.code import curl, public
 from core.wire.connections import checked, heard, http_client, timeouts
 from core.wire.loose import count, of, several, words
+from core.wire.served import Preset
 
 if TYPE_CHECKING:
     import openai
@@ -86,6 +86,8 @@ _WRITES_TEXT = re.compile(r"(ft:)?(gpt-|o\d|chatgpt-|codex-)")
 _OTHER_KINDS = re.compile(
     r"audio|realtime|transcri|tts|image|-search|deep-research|moderation|instruct|live|oss"
 )
+_KEEPS_LONGER = re.compile(r"gpt-(5\.[6-9]|[6-9])")
+_THOUGHT = frozenset({"reasoning_effort", "verbosity"})
 _COUNTED = ("model", "instructions", "tools", "tool_choice", "reasoning", "text")
 _POLICY = frozenset(
     {
@@ -111,6 +113,8 @@ class OpenAI:
     label = "OpenAI"
     key_names: tuple[str, ...] = ("OPENAI_API_KEY",)
     default_url = "https://api.openai.com/v1"
+    counts = True
+    presets: tuple[Preset, ...] = ()
 
     def hidden(self) -> bool:
         """Never: without a key, sending says so."""
@@ -119,6 +123,10 @@ class OpenAI:
     def models(self) -> tuple[ModelInfo, ...]:
         """Those worth starting with; any other name can be typed."""
         return tuple(_info(name) for name in SUGGESTED)
+
+    def assume(self, model: str) -> ModelInfo:
+        """What its name tells: whether it thinks."""
+        return _info(model)
 
     def list_models(self, endpoint: Endpoint | None) -> tuple[ModelInfo, ...]:
         """The text models the key may use, the newest first."""
@@ -182,11 +190,21 @@ class OpenAI:
         if not stop.is_set():
             yield from answer.end()
 
+    def caching(self, model: str) -> Caching | None:
+        """Newer models keep a prefix for half an hour at least, and charge for it; older ones
+        for five to ten minutes."""
+        newer = bool(_KEEPS_LONGER.match(model))
+        return Caching(seconds=1800 if newer else 300, least=1024, writes=newer, bound_to=_THOUGHT)
+
+    def body(self, request: Request) -> Json:
+        """The items with all the rest beside them."""
+        return _body(request)
+
     def script(self, request: Request, base_url: str) -> str:
         """The call with OpenAI's own SDK."""
         from openai.resources.responses import Responses
 
-        url = base_url or self.default_url
+        url = public(base_url or self.default_url)
         elsewhere = {"default_headers": openai_calls.NO_ACCOUNT} if url != self.default_url else {}
         client = {"api_key": f"os.environ[{self.key_names[0]!r}]", "base_url": repr(url)}
         return openai_calls.script(
@@ -199,7 +217,7 @@ class OpenAI:
 
     def curl(self, request: Request, base_url: str) -> str:
         """The call as a command line."""
-        url = f"{(base_url or self.default_url).rstrip('/')}/responses"
+        url = f"{public(base_url or self.default_url).rstrip('/')}/responses"
         key = f"Authorization: Bearer ${self.key_names[0]}"
         return curl(url, ["Content-Type: application/json", key], _body(request))
 
@@ -267,22 +285,14 @@ def translate(exc: Exception, envelope: Mapping[str, Json], endpoint: Endpoint) 
     """Our error for whatever the SDK or its transport raised; settings under our names."""
     import openai
 
-    places = {".".join(place): knob for knob, place in responses.PLACES.items()}
-    sent = [name for name in envelope if name not in responses.OURS]
-    deeper = [
-        place for place in places if of(envelope.get(place.split(".")[0]), place.split(".")[-1])
-    ]
     error = openai_calls.error_of(
         exc,
         openai,
         provider=NAME,
         model=str(envelope.get("model", "")),
         endpoint=endpoint,
-        knobs=[*deeper, *(name for name in sent if name not in ("reasoning", "text"))],
+        knobs=responses.settings(envelope),
     )
-    if isinstance(error, ProviderError) and error.parameter in places:
-        error.parameter = places[error.parameter]
-        error.hint = f"Clear or change {error.parameter!r} in the settings, then retry."
     codes = {of(getattr(exc, "body", None), name) for name in ("code", "type")}
     if isinstance(error, BadReply) and isinstance(exc, openai_calls.InBand) and codes - {None}:
         return _refused(error, codes)

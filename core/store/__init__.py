@@ -5,9 +5,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from core.store.attachments import Attachments
 from core.store.branches import Branches
 from core.store.database import Database, open_database
+from core.store.ledger import Ledger
 from core.store.nodes import Nodes
+from core.store.providers import Providers
 from core.store.runs import Runs
 from core.store.search import Search
 from core.store.sessions import Sessions
@@ -24,7 +27,10 @@ class Store:
         self.nodes = Nodes(db)
         self.branches = Branches(db)
         self.runs = Runs(db)
+        self.attachments = Attachments(db)
         self.search = Search(db)
+        self.providers = Providers(db)
+        self.ledger = Ledger(db)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:

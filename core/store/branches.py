@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from core.errors import NameTaken, NotFound
+from core.store.attachments import files_in, files_json
 from core.store.database import Database
-from core.types import Branch, Override, Recap, new_id, now, well_formed
+from core.types import AttachmentRef, Branch, Override, Recap, new_id, now, well_formed
 
 _COLUMNS = "id, session_id, name, tip_id, forked_from_node_id, status, note, created_at, binned_at"
+_WAITING = "SELECT id, branch_id, text, state, files_json FROM queue"
 QueueState = Literal["waiting", "held", "offer"]
 
 
@@ -259,35 +261,38 @@ class Branches:
 
     # --- the queue: what a person sent while an answer was on its way ---
 
-    def enqueue(self, branch_id: str, text: str, state: QueueState = "waiting") -> str:
+    def enqueue(
+        self,
+        branch_id: str,
+        text: str,
+        state: QueueState = "waiting",
+        *,
+        files: tuple[AttachmentRef, ...] = (),
+    ) -> str:
         """Keep a message for later; returns its id."""
         queued_id = new_id()
         with self._db.write() as db:
             db.conn.execute(
-                "INSERT INTO queue VALUES (?,?,?,?,?)",
-                [queued_id, branch_id, well_formed(text), state, now()],
+                "INSERT INTO queue (id, branch_id, text, state, created_at, files_json)"
+                " VALUES (?,?,?,?,?,?)",
+                [queued_id, branch_id, well_formed(text), state, now(), files_json(files)],
             )
         return queued_id
 
-    def queued(self, branch_id: str) -> list[dict[str, str]]:
-        """What waits on the branch, oldest first: ``id, text, state``."""
+    def queued(self, branch_id: str) -> list[dict[str, Any]]:
+        """What waits on the branch, oldest first: ``id, branch_id, text, state, files``."""
         with self._db.read() as db:
-            return list(
-                db.query(
-                    "SELECT id, text, state FROM queue WHERE branch_id = ? ORDER BY id", [branch_id]
-                )
-            )
+            rows = db.query(f"{_WAITING} WHERE branch_id = ? ORDER BY id", [branch_id])
+            return [row | {"files": files_in(row.pop("files_json"))} for row in rows]
 
-    def waiting(self, queued_id: str) -> Mapping[str, str]:
-        """A waiting message: ``id, branch_id, text, state``. Raises :class:`NotFound`."""
+    def waiting(self, queued_id: str) -> Mapping[str, Any]:
+        """A waiting message: ``id, branch_id, text, state, files``. Raises :class:`NotFound`."""
         with self._db.read() as db:
-            for row in db.query(
-                "SELECT id, branch_id, text, state FROM queue WHERE id = ?", [queued_id]
-            ):
-                return row
+            for row in db.query(f"{_WAITING} WHERE id = ?", [queued_id]):
+                return row | {"files": files_in(row.pop("files_json"))}
         raise NotFound("That message was sent or taken back already.", hint="Reload the page.")
 
-    def take_queued(self, queued_id: str) -> Mapping[str, str]:
+    def take_queued(self, queued_id: str) -> Mapping[str, Any]:
         """Remove and return a waiting message. Raises :class:`NotFound`."""
         with self._db.write() as db:
             taken = self.waiting(queued_id)

@@ -167,6 +167,21 @@ def m004_providers(db: Database) -> None:
     )
 
 
+@steps()
+def m005_attachments(db: Database) -> None:
+    """What goes with a branch's next message, and the files of messages that wait."""
+    _run(
+        db,
+        """
+        CREATE TABLE pending (
+            branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
+            sha256 TEXT NOT NULL REFERENCES attachments(sha256),
+            media_type TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (branch_id, sha256))
+        """,
+        "ALTER TABLE queue ADD COLUMN files_json TEXT",
+    )
+
+
 def reassert_triggers(db: Database) -> None:
     """Make every trigger whose tables exist anew.
 

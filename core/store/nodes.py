@@ -175,7 +175,9 @@ class Nodes:
             return list(
                 db.query(
                     "SELECT nodes.seq, nodes.id, nodes.parent_id, role, author,"
-                    " substr(text, 1, 80) AS snippet,"
+                    " substr(iif(text = '' AND instr(parts_json, '\"attachment\"'),"
+                    " (SELECT group_concat(json_extract(value, '$.name'), ', ')"
+                    " FROM json_each(parts_json)), text), 1, 80) AS snippet,"
                     " (SELECT model FROM runs WHERE runs.node_id = nodes.id LIMIT 1) AS model"
                     " FROM nodes WHERE nodes.session_id = ? AND nodes.seq > ? ORDER BY nodes.seq",
                     [session_id, after],

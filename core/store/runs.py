@@ -8,7 +8,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
+
+from ulid import ULID
 
 from core.beginnings import Beginnings
 from core.errors import NotFound
@@ -37,6 +39,16 @@ _SELECT = (
 
 Link = tuple[bytes, bytes | None, str]  # hash, the hash before it, body
 _UNKNOWN = Usage()
+_LATEST = 300  # runs that are looked at for what a model did of late, whatever the ledger holds
+_TIME_OF_ID = 10  # characters
+
+
+class Counted(NamedTuple):
+    """An answer's words and the tokens that the model counted for them."""
+
+    run_id: str
+    text: str
+    tokens: int
 
 
 class Runs:
@@ -169,6 +181,43 @@ class Runs:
             rows = db.query(f"{_SELECT} WHERE {where} ORDER BY runs.id DESC LIMIT 1", values)
             return next(map(_run, rows), None)
 
+    def counted(self, provider: str, model: str, limit: int = 20) -> list[Counted]:
+        """The latest whole answers of a model with the tokens that it counted for their words."""
+        with self._db.read() as db:
+            rows = db.conn.execute(
+                "SELECT latest.id, nodes.text,"
+                " latest.output_tokens - coalesce(latest.reasoning_tokens, 0) FROM"
+                f" (SELECT * FROM runs ORDER BY id DESC LIMIT {_LATEST}) AS latest"
+                " JOIN nodes ON nodes.id = latest.node_id"
+                " WHERE latest.provider = ? AND latest.model = ? AND latest.purpose = 'reply'"
+                " AND latest.output_tokens > 0 AND latest.finish_reason IN ('stop', 'length')"
+                # Of others it is not known what of the count was for the words.
+                " AND (nodes.parts_json IS NULL OR latest.reasoning_tokens IS NOT NULL"
+                " AND instr(nodes.parts_json, '\"tool_call\"') = 0) LIMIT ?",
+                [provider, model, limit],
+            )
+            return [Counted(*row) for row in rows]
+
+    def sent_since(
+        self, moment: float, session_id: str, provider: str, model: str, limit: int = 20
+    ) -> list[Run]:
+        """The session's latest runs of a model that the provider has taken since a moment, in
+        seconds of the clock; the latest first."""
+        # Ids begin with the time: nothing older is looked at, however long the ledger is.
+        first = str(ULID.from_timestamp(max(0.0, moment)))[:_TIME_OF_ID]
+        with self._db.read() as db:
+            rows = db.query(
+                "SELECT latest.*, configs.body AS config_json FROM"
+                f" (SELECT * FROM runs WHERE id >= ? ORDER BY id DESC LIMIT {_LATEST}) AS latest"
+                " JOIN configs ON configs.hash = latest.config_hash"
+                " WHERE latest.session_id = ? AND latest.provider = ? AND latest.model = ?"
+                " AND latest.state = 'ended' AND latest.first_token_ms IS NOT NULL"
+                " AND latest.purpose IN ('reply', 'continue')"
+                " ORDER BY latest.id DESC LIMIT ?",
+                [first, session_id, provider, model, limit],
+            )
+            return [_run(row) for row in rows]
+
     def sent(self, run_id: str) -> Request:
         """Exactly what went over the wire for a run. Raises :class:`NotFound`."""
         with self._db.read() as db:
@@ -274,6 +323,7 @@ def _run(row: Mapping[str, Any]) -> Run:
                 "first_token_ms",
                 "duration_ms",
                 "owner",
+                "objective",
                 "started_at",
                 "heartbeat_at",
             )

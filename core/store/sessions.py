@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.errors import NotFound
+from core.store import attachments
 from core.store.database import Database
 from core.store.nodes import config_json
 from core.store.runs import drop_unused
@@ -156,6 +157,7 @@ class Sessions:
             db.conn.executemany("DELETE FROM nodes WHERE seq = ?", nodes)
             db.conn.execute("DELETE FROM sessions WHERE id = ?", [session_id])
             drop_unused(db)
+            attachments.drop_unused(db)
 
 
 def title_from(text: str) -> str:

@@ -8,6 +8,7 @@ milliseconds, money is integer nano-dollars, tokens are integers, and ``None`` a
 
 from core.types.calls import (
     Adapter,
+    Caching,
     Call,
     Delta,
     End,
@@ -35,6 +36,7 @@ from core.types.kept import (
     Node,
     Override,
     OverrideKind,
+    OwnPrice,
     Part,
     Parts,
     Purpose,
@@ -61,6 +63,7 @@ __all__ = [
     "AttachmentRef",
     "Author",
     "Branch",
+    "Caching",
     "Call",
     "Config",
     "Delta",
@@ -77,6 +80,7 @@ __all__ = [
     "Node",
     "Override",
     "OverrideKind",
+    "OwnPrice",
     "Part",
     "Parts",
     "Progress",

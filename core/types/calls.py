@@ -132,6 +132,22 @@ class ModelInfo:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caching:
+    """How a provider keeps the beginning of what it was sent, so that it is cheaper next time.
+
+    ``seconds`` from the last use; ``least`` is tokens, a shorter beginning is not kept.
+    ``answers`` says that an answer is kept with what it answers, ``writes`` that keeping has a
+    price of its own. ``bound_to`` names the settings that a kept beginning belongs to.
+    """
+
+    seconds: float
+    least: int = 0
+    answers: bool = False
+    writes: bool = False
+    bound_to: frozenset[str] = frozenset()
+
+
 class Stop:
     """A person's wish to end a run: heard at once, from any thread.
 
@@ -181,6 +197,8 @@ class Adapter(Protocol):
     """Environment names of the key, the first that is set wins; none for keyless providers."""
     default_url: str
     """Where the provider answers; empty when the person must say."""
+    counts: bool
+    """Whether :meth:`count_tokens` may have an answer."""
 
     def hidden(self) -> bool:
         """Whether pages leave this provider out of their lists."""
@@ -204,6 +222,14 @@ class Adapter(Protocol):
 
     def count_tokens(self, request: Request, endpoint: Endpoint | None) -> int | None:
         """The exact input tokens of a request, where the provider counts them; else None."""
+        ...
+
+    def caching(self, model: str) -> Caching | None:
+        """How the provider keeps what it was sent; None when nobody knows."""
+        ...
+
+    def body(self, request: Request) -> Json:
+        """The JSON that goes over the wire for a request; what :meth:`stream` sends is this."""
         ...
 
     def script(self, request: Request, base_url: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
@@ -227,6 +228,17 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnPrice:
+    """A person's own figures of a model: dollars per million tokens; window and limit in tokens."""
+
+    input: Decimal | None = None
+    cached: Decimal | None = None
+    output: Decimal | None = None
+    window: int | None = None
+    output_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """Why a run failed, in words a person can act on. Never holds a key or a header.
 
@@ -269,4 +281,5 @@ class Run:
     duration_ms: int | None = None
     failure: Failure | None = None
     heartbeat_at: str | None = None
+    objective: str = ""
     wire_tail: str | None = None

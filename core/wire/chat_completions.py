@@ -5,7 +5,7 @@ missing, doubled or of another type, and nothing here minds. No SDK, no network.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -23,7 +23,6 @@ from core.types import (
     Progress,
     Text,
     ToolCall,
-    ToolResult,
     Usage,
     new_id,
     text_of,
@@ -32,14 +31,15 @@ from core.types import (
 from core.wire.files import Form, data_url, mentioned, name_of, woven
 from core.wire.loose import count, is_object, object_text, of, several
 from core.wire.openai_calls import InBand
-from core.wire.tools import checked_name, object_schema, past_id, past_name
+from core.wire.owed import Owed
+from core.wire.tools import checked_name, object_schema, past_name
 
 Takes: TypeAlias = frozenset[str]
 Content: TypeAlias = str | list[dict[str, Json]]
 OURS = frozenset({"model", "messages", "stream", "stream_options", "tools", "tool_choice"})
 """What of the envelope is ours to say; a setting of that name is not sent."""
 
-_written: Beginnings[tuple[Sequence[dict[str, Json]], Mapping[str, str]]] = Beginnings()
+_written: Beginnings[tuple[Sequence[dict[str, Json]], Owed]] = Beginnings()
 """Messages in Chat form, by system text, with the calls that have no result yet."""
 
 
@@ -94,12 +94,12 @@ def messages(call: Call, takes: Takes = frozenset({"image"})) -> list[dict[str, 
     first = ({"role": "system", "content": system},) if system else ()
     earlier, last = call.messages[:-1], call.messages[-1:]
     key = (system, takes)
-    known, written = _written.longest(earlier, (first, {}), key=key)
-    wire, owed = list(written[0]), dict(written[1])
+    known, written = _written.longest(earlier, (first, Owed()), key=key)
+    wire, owed = list(written[0]), written[1].copy()
     _write(earlier[known:], call, takes, wire, owed)
-    _written.keep(earlier, (tuple(wire), dict(owed)), key=key)
+    _written.keep(earlier, (tuple(wire), owed.copy()), key=key)
     _write(last, call, takes, wire, owed)
-    _settle(wire, owed)
+    wire.extend(_tool_messages(owed.settle()))
     return wire
 
 
@@ -108,30 +108,28 @@ def _write(
     call: Call,
     takes: Takes,
     wire: list[dict[str, Json]],
-    owed: dict[str, str],
+    owed: Owed,
 ) -> None:
-    """Add messages to the wire; ``owed`` are the calls, by id, that have no result yet."""
+    """Add messages to the wire; ``owed`` are the calls that have no result yet."""
     for message in messages:
         if message.role == "system":
             continue
-        orphans = ""
-        for result in [part for part in message.parts if isinstance(part, ToolResult)]:
-            given = past_id(result.call_id)
-            key = given or next((k for k, n in owed.items() if n == result.name), "")
-            if owed.pop(key, None) is None:
-                orphans += f"Result of {result.name}:\n{result.text}\n\n"
-            else:
-                wire.append(_tool_message(key, well_formed(result.text)))
+        answers, orphans = owed.answers(message)
+        wire.extend(_tool_messages(answers))
         content = _content(message, orphans, call, takes)
-        calls = _calls(message, len(wire))
+        replayed = _replayed(message)
+        calls = replayed or _calls(message, len(wire), owed)
         if not content and not calls:
             continue
-        _settle(wire, owed)
-        if calls:
-            wire.append({"role": "assistant", "content": content or None, "tool_calls": calls})
-            owed.update((made["id"], made["function"]["name"]) for made in calls)
-        else:
+        wire.extend(_tool_messages(owed.settle()))
+        if not calls:
             _say(wire, "assistant" if message.role == "assistant" else "user", content)
+            continue
+        wire.append({"role": "assistant", "content": content or None, "tool_calls": calls})
+        given = [part.id for part in message.parts if isinstance(part, ToolCall)]
+        for place, made in enumerate(calls):
+            came_as = made["id"] if replayed else given[place]
+            owed.add(came_as, made["id"], made["function"]["name"])
 
 
 def _content(message: Message, orphans: str, call: Call, takes: Takes) -> Content:
@@ -180,15 +178,20 @@ def _say(wire: list[dict[str, Json]], role: str, content: Content) -> None:
         wire[-1] = {"role": role, "content": [*both[0], *both[1]]}
 
 
-def _calls(message: Message, place: int) -> list[dict[str, Json]]:
-    """The calls of a message, as the provider gave them if that is known."""
+def _replayed(message: Message) -> list[dict[str, Json]]:
+    """The calls of a message as the provider gave them, if that is known."""
     for item in message.raw if isinstance(message.raw, list) else []:
         if made := [dict(call) for call in several(of(item, "tool_calls"))]:
             return made
+    return []
+
+
+def _calls(message: Message, place: int, owed: Owed) -> list[dict[str, Json]]:
+    """The calls of a message as any provider may have made them."""
     calls = [part for part in message.parts if isinstance(part, ToolCall)]
     return [
         {
-            "id": past_id(call.id) or f"call_{place}_{number}",
+            "id": owed.id_for(call.id, f"call_{place}_{number}"),
             "type": "function",
             "function": {
                 "name": past_name(call.name),
@@ -199,14 +202,9 @@ def _calls(message: Message, place: int) -> list[dict[str, Json]]:
     ]
 
 
-def _tool_message(call_id: str, text: str) -> dict[str, Json]:
-    return {"role": "tool", "tool_call_id": call_id, "content": text or "(no output)"}
-
-
-def _settle(wire: list[dict[str, Json]], owed: dict[str, str]) -> None:
-    """Answer the calls that never got a result."""
-    wire.extend(_tool_message(key, "(no result: the call was not run)") for key in owed)
-    owed.clear()
+def _tool_messages(results: Iterable[tuple[str, str]]) -> list[dict[str, Json]]:
+    """Results by the ids of their calls, each a message."""
+    return [{"role": "tool", "tool_call_id": key, "content": text} for key, text in results]
 
 
 # --- the answer ----------------------------------------------------------------------------
@@ -303,7 +301,7 @@ class Answer:
                     id=found["id"] or f"call_{new_id()}", name=found["name"], arguments=text
                 )
                 calls.append(call)
-                made += [{**item, **found["more"]} for item in _calls(_message(call), 0)]
+                made += [{**item, **found["more"]} for item in _calls(_message(call), 0, Owed())]
         yield from calls
         raw = {"role": "assistant", "content": well_formed(self.text) or None}
         yield End(

@@ -5,8 +5,23 @@ import shlex
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pprint import pformat
+from urllib.parse import urlsplit, urlunsplit
 
 from core.types import Json
+
+
+def public(address: str) -> str:
+    """An address as code may hold it: without a name, password or parameters that stand in it.
+
+    Empty for one that cannot be read.
+    """
+    try:
+        parts = urlsplit(address)
+        if not parts.netloc:  # "name:password@host" is read as a path
+            return address.rpartition("@")[2].partition("?")[0].partition("#")[0]
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    except ValueError:
+        return ""
 
 
 def arguments(given: Mapping[str, Json], indent: str = "    ") -> str:

@@ -7,7 +7,7 @@ known here, and no secret leaves.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -75,13 +75,19 @@ _WAIT = re.compile(
 )
 _SPAN = re.compile(r"([\d.]+)\s*(ms|milli|s|m|h)", re.IGNORECASE)
 _UNITS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PATH = re.compile(r"[a-z_]\w*(?:(?:\.|\[)\w+\]?)*")
+_NONE: Mapping[str, str] = {}
 _MASKED = re.compile(r"[\w-]*(?:\*{2,}|\.{3}|…)[\w-]*")
 _LOOKS_SECRET = re.compile(r"\b(?:sk|pk|gsk|xai|hf)[-_][\w*-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complaint:
-    """What a provider said. ``codes`` are its code and type, whichever it gave."""
+    """What a provider said. ``codes`` are its code and type, whichever it gave.
+
+    ``parameter`` is what it finds fault with: a setting under our own name for it, or else as
+    the provider calls it.
+    """
 
     text: str = ""
     status: int | None = None
@@ -96,6 +102,8 @@ def error_for(
 ) -> TurntreeError:
     """Our error for a complaint, with every trace of the ``secrets`` taken out."""
     secrets = tuple(secrets)
+    if complaint.parameter and redacted(complaint.parameter, secrets) != complaint.parameter:
+        complaint = replace(complaint, parameter=None)
     kind = kind_of(complaint)
     said = redacted(" ".join(complaint.text.split()), secrets)[:500] or "it did not say why"
     if kind is UnknownModel:
@@ -192,12 +200,13 @@ def _masked(word: str, secrets: list[str]) -> str:
 
 
 def read(
-    body: Json, *, status: int | None, headers: Mapping[str, str], knobs: Iterable[str] = ()
+    body: Json, *, status: int | None, headers: Mapping[str, str], knobs: Mapping[str, str] = _NONE
 ) -> Complaint:
     """The complaint in an error body of any shape: the object, bare words, a page, nothing.
 
-    ``knobs`` are the settings that were sent: one that is named in the words is the culprit
-    even if the provider did not put it in a field of its own.
+    ``knobs`` are the settings that were sent: their places in the request, with our names.
+    One that is named in the words is the culprit even if the provider did not put it in a
+    field of its own.
     """
     told: Mapping[str, Json] = body if isinstance(body, Mapping) else {}
     text = told.get("message") or _details(told.get("detail")) or body
@@ -205,7 +214,8 @@ def read(
     code = told.get("code")
     if status is None or status < 300:
         status = code if isinstance(code, int) and 400 <= code < 600 else None
-    named = told.get("param") or next((k for k in knobs if re.search(rf"\b{k}\b", text)), None)
+    field = told.get("param")
+    named = (setting_at(str(field), knobs) or field) if field else setting_named(text, knobs)
     wait = told.get("retry_after")
     return Complaint(
         text=text,
@@ -215,6 +225,23 @@ def read(
         request_id=headers.get("x-request-id"),
         retry_after=retry_after(headers, text) if wait is None else _number(str(wait)),
     )
+
+
+def setting_named(words: str, knobs: Mapping[str, str]) -> str | None:
+    """Our name of the first setting in the words. Of a path, ``thinking.budget_tokens``, the
+    inner names count first."""
+    ours = {place.lower(): name for place, name in knobs.items()}
+    for path in _PATH.findall(words.lower()):
+        for place in (path, *reversed(re.split(r"[.\[\]]+", path))):
+            if place in ours:
+                return ours[place]
+    return None
+
+
+def setting_at(field: str, knobs: Mapping[str, str]) -> str | None:
+    """Our name of the setting that a field of the request is, or holds."""
+    inside = (name for place, name in knobs.items() if place.startswith(f"{field}."))
+    return setting_named(field, knobs) or next(inside, None)
 
 
 def _details(detail: Json) -> str:

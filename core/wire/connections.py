@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from core.errors import AuthFailed, Timeout, Unreachable, Unsupported
 from core.types import Endpoint, Stop
+from core.wire.secrecy import keep_secret
 
 if TYPE_CHECKING:
     import httpx2
@@ -93,7 +94,8 @@ def _hang_up(connection: socket.socket) -> None:
 def checked(endpoint: Endpoint, no_key: str) -> Endpoint:
     """The endpoint with a usable address and key, before anything is sent.
 
-    ``no_key`` stands in for an empty key. Raises :class:`AuthFailed`, :class:`Unsupported`.
+    ``no_key`` stands in for an empty key. What is secret of it is in no log from then on.
+    Raises :class:`AuthFailed`, :class:`Unsupported`.
     """
     key = endpoint.api_key.strip() or no_key
     if not (key.isascii() and key.isprintable()):
@@ -101,13 +103,18 @@ def checked(endpoint: Endpoint, no_key: str) -> Endpoint:
     try:
         parts = urlsplit(endpoint.base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        # Addresses are logged and shown, and none of this would be sent as it stands there.
+        more = "@" in parts.netloc or bool(parts.query or parts.fragment)
     except ValueError:
-        usable = False
-    if not usable:
+        usable, more = False, False
+    if not usable or more:
         raise Unsupported(
             "The server's address cannot be used.",
-            hint="It must look like http://127.0.0.1:11434/v1. Change it, then retry.",
+            hint="Give what is secret as the key or as a header, not in the address."
+            if more
+            else "It must look like http://127.0.0.1:11434/v1. Change it, then retry.",
         )
+    keep_secret([value for value in (key, *endpoint.headers.values()) if value != no_key])
     return Endpoint(base_url=endpoint.base_url, api_key=key, headers=endpoint.headers)
 
 

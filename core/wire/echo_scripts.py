@@ -32,6 +32,7 @@ class Script:
     after: int = 0
     retry_after: float | None = None
     status: int | None = None
+    refuse: str = ""
 
 
 def read(request: Request) -> Script:
@@ -148,6 +149,7 @@ _DIRECTIVES: dict[str, Reader] = {
     "fail": _fail,
     "retry-after": _value("retry_after", float),
     "status": _value("status", int),
+    "refuse": _value("refuse", str),
     "count": _count,
     "context": _context,
 }

@@ -9,6 +9,8 @@ from core.types import Json
 from core.wire.complaints import Complaint, read
 
 _VAGUE = {"p", "k", "tokens", "sequences", "type", "level", "thoughts", "config", "schema"}
+_THINKING = ("thinking_budget", "thinking_level", "include_thoughts")
+"""What is to blame when a model does not think at all, the likeliest first."""
 
 
 def complaint(
@@ -50,13 +52,22 @@ def _codes(status: str, text: str, details: list[dict[str, Json]], waits: bool) 
 def _culprit(
     found: Complaint, details: list[dict[str, Json]], settings: Mapping[str, str]
 ) -> str | None:
-    """The setting that is to blame, if it is named in the fields or in the words."""
+    """The setting that is to blame: the first that is named in the fields or in the words."""
     fields = [v.get("field", "") for d in details for v in d.get("fieldViolations") or []]
-    said = " ".join([found.text, *map(str, fields)])
-    for name, setting in settings.items():
-        long = re.sub(r"([A-Z])", r"_\1", name).lower()
-        spoken = {name, long, setting, setting.replace("_", " "), setting.split("_")[-1]}
-        names = "|".join(sorted(spoken - _VAGUE))
-        if re.search(rf"(?<![a-z])({names})(?![a-z])", said, re.IGNORECASE):
-            return setting
-    return None
+    said = " ".join([*map(str, fields), found.text])
+    places = [
+        (mention.start(), setting)
+        for name, setting in settings.items()
+        if (mention := _mention(name, setting, said))
+    ]
+    if places:
+        return min(places)[1]
+    thinks = re.search(r"\bthinking\b", said, re.IGNORECASE)
+    return next((s for s in _THINKING if thinks and s in settings.values()), None)
+
+
+def _mention(name: str, setting: str, said: str) -> re.Match[str] | None:
+    long = re.sub(r"([A-Z])", r"_\1", name).lower()
+    spoken = {name, long, setting, setting.replace("_", " "), setting.split("_")[-1]}
+    names = "|".join(sorted(spoken - _VAGUE, key=len, reverse=True))
+    return re.search(rf"(?<![a-z])({names})(?![a-z])", said, re.IGNORECASE)

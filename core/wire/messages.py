@@ -83,8 +83,13 @@ def _thinking(choice: Json, budget: int | None, most: int) -> Json:
             f"Thinking needs at least {LEAST_THINKING} tokens of the answer's {most}.",
             hint="Raise the longest answer, or turn thinking off.",
         )
-    budget = budget or max(LEAST_THINKING, min(USUAL_THINKING, most // 2))
+    budget = budget or usual_budget(most)
     return {"type": "enabled", "budget_tokens": budget, "display": "summarized"}
+
+
+def usual_budget(most: int) -> int:
+    """Tokens of an answer of at most ``most`` that go to thinking where nobody chose."""
+    return max(LEAST_THINKING, min(USUAL_THINKING, most // 2))
 
 
 def _tool(tool: Tool) -> dict[str, Json]:

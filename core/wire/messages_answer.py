@@ -4,7 +4,7 @@ complaints. Anything may be missing or unknown. No SDK, no network.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +19,7 @@ from core.types import (
     new_id,
 )
 from core.wire.complaints import Complaint, read
+from core.wire.messages import usual_budget
 from core.wire.messages_turns import Block, encodable, replayed
 
 _REASONS: dict[str, FinishReason] = {
@@ -210,7 +211,7 @@ _NO_MONEY = re.compile(r"credit balance|spend limit|usage limits", re.IGNORECASE
 
 
 def complaint(
-    body: Json, *, status: int | None, headers: Mapping[str, str], knobs: Iterable[str] = ()
+    body: Json, *, status: int | None, headers: Mapping[str, str], knobs: Mapping[str, str]
 ) -> Complaint:
     """What the provider said, read out of an error body or an event of the stream."""
     inner = _of(body, "error") or body
@@ -219,7 +220,7 @@ def complaint(
         # In the stream the status is that of the beginning: all was well then.
         status = _STATUS.get(str(kind))
     # Of a message it is never a knob that is wrong, though its words may name one.
-    knobs = () if text.startswith("messages") else knobs
+    knobs = {} if text.startswith("messages") else knobs
     ids = {"x-request-id": headers.get("request-id") or _of(body, "request_id") or ""}
     made = read(inner, status=status, headers={**headers, **ids}, knobs=knobs)
     code = str(_of(_of(inner, "details"), "error_code") or "")
@@ -230,8 +231,14 @@ def complaint(
     return made
 
 
-def blamable(envelope: Mapping[str, Json], ours: Iterable[str]) -> list[str]:
-    """The settings of a request, by the names that the person knows them under."""
-    names = [name for name in envelope if name not in set(ours)]
-    parts = {"output_config": "effort", "thinking": "budget_tokens"}
-    return [part for name in names if (part := parts.get(name))] + names
+def blamable(envelope: Mapping[str, Json], ours: Collection[str]) -> dict[str, str]:
+    """The settings of a request: their names on the wire, with those the person knows."""
+    named = {name: name for name in envelope if name not in ours}
+    if _of(envelope.get("output_config"), "effort"):
+        named["effort"] = "effort"
+    budget = _of(envelope.get("thinking"), "budget_tokens")
+    if budget is not None:
+        # A budget that nobody chose came with the thinking, and goes with it.
+        usual = usual_budget(_number(envelope.get("max_tokens")) or 0)
+        named["budget_tokens"] = "thinking" if budget == usual else "budget_tokens"
+    return named

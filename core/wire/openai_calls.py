@@ -5,7 +5,7 @@ The SDK itself is imported by the adapters alone and handed in where its classes
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadReply, ProviderError, Timeout, TurntreeError, Unreachable
@@ -53,9 +53,12 @@ def error_of(
     provider: str,
     model: str,
     endpoint: Endpoint,
-    knobs: Iterable[str] = (),
+    knobs: Mapping[str, str],
 ) -> TurntreeError:
-    """Our error for whatever the SDK or its transport raised. ``knobs`` are those sent."""
+    """Our error for whatever the SDK or its transport raised.
+
+    ``knobs`` are those sent: their places in the request, with our names.
+    """
     if isinstance(exc, TurntreeError):
         if isinstance(exc, ProviderError):
             exc.provider, exc.model = provider, model

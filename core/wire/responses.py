@@ -6,7 +6,7 @@ own reasoning the encrypted items it gave. No SDK, no network.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -24,7 +24,6 @@ from core.types import (
     Progress,
     Text,
     ToolCall,
-    ToolResult,
     Usage,
     new_id,
     well_formed,
@@ -32,6 +31,7 @@ from core.types import (
 from core.wire.files import Form, data_url, mentioned, name_of, woven
 from core.wire.loose import count, is_object, object_text, of, several, words
 from core.wire.openai_calls import InBand
+from core.wire.owed import Owed
 from core.wire.tools import checked_name, object_schema, past_id, past_name
 
 OURS = frozenset(
@@ -51,7 +51,7 @@ PLACES = {
 """Where a setting of ours stands in the request, if not under its own name."""
 
 _PLAIN = re.compile(r"(ft:)?(gpt-3|gpt-4|chatgpt-)|.*-chat-latest$")
-_written: Beginnings[tuple[Sequence[dict[str, Json]], Mapping[str, str]]] = Beginnings()
+_written: Beginnings[tuple[Sequence[dict[str, Json]], Owed]] = Beginnings()
 """Items by messages, with the calls that have no result yet."""
 
 
@@ -77,6 +77,16 @@ def envelope(call: Call) -> dict[str, Json]:
     if thinks(call.model):  # others refuse to be asked
         made["include"] = ["reasoning.encrypted_content"]
     return {**made, "store": False, "stream": True}
+
+
+def settings(made: Mapping[str, Json]) -> dict[str, str]:
+    """What was set in an envelope: its places on the wire, with the settings' own names."""
+    own = {name: name for name in made if name not in OURS}
+    for name, (outer, *inner) in PLACES.items():
+        if of(made.get(outer), inner[0]) if inner else outer in made:
+            own.pop(outer, None)
+            own |= {".".join((outer, *inner)): name, name: name}
+    return own
 
 
 def _set(made: dict[str, Json], place: tuple[str, ...], value: Json) -> None:
@@ -120,34 +130,32 @@ def items(call: Call) -> list[dict[str, Json]]:
     stand-in, the second becomes words.
     """
     earlier, last = call.messages[:-1], call.messages[-1:]
-    known, written = _written.longest(earlier, ((), {}))
-    wire, owed = list(written[0]), dict(written[1])
+    known, written = _written.longest(earlier, ((), Owed()))
+    wire, owed = list(written[0]), written[1].copy()
     _write(earlier[known:], call, wire, owed)
-    _written.keep(earlier, (tuple(wire), dict(owed)))
+    _written.keep(earlier, (tuple(wire), owed.copy()))
     _write(last, call, wire, owed)
-    _settle(wire, owed)
+    wire.extend(_outputs(owed.settle()))
     return wire
 
 
 def _write(
-    messages: Sequence[Message], call: Call, wire: list[dict[str, Json]], owed: dict[str, str]
+    messages: Sequence[Message], call: Call, wire: list[dict[str, Json]], owed: Owed
 ) -> None:
-    """Add messages to the wire; ``owed`` are the calls, by id, that have no result yet."""
+    """Add messages to the wire; ``owed`` are the calls that have no result yet."""
     for message in messages:
-        orphans = ""
-        for result in [part for part in message.parts if isinstance(part, ToolResult)]:
-            given = past_id(result.call_id)
-            key = given or next((k for k, n in owed.items() if n == result.name), "")
-            if owed.pop(key, None) is None:
-                orphans += f"Result of {result.name}:\n{result.text}\n\n"
-            else:
-                wire.append(_output(key, well_formed(result.text)))
-        made = _replayed(message) or _portable(message, orphans, call, len(wire))
+        answers, orphans = owed.answers(message)
+        wire.extend(_outputs(answers))
+        replayed = _replayed(message)
+        made = replayed or _portable(message, orphans, call, len(wire), owed)
         if made:
-            _settle(wire, owed)
+            wire.extend(_outputs(owed.settle()))
             wire.extend(made)
-        calls = (item for item in made if item.get("type") == "function_call")
-        owed.update((item["call_id"], item["name"]) for item in calls)
+        calls = [item for item in made if item.get("type") == "function_call"]
+        given = [part.id for part in message.parts if isinstance(part, ToolCall)]
+        for place, item in enumerate(calls):
+            came_as = item["call_id"] if replayed else given[place]
+            owed.add(came_as, item["call_id"], item["name"])
 
 
 def _replayed(message: Message) -> list[dict[str, Json]]:
@@ -167,7 +175,9 @@ def _replayed(message: Message) -> list[dict[str, Json]]:
     return own if all(item.get("encrypted_content") for item in thoughts) else []
 
 
-def _portable(message: Message, orphans: str, call: Call, place: int) -> list[dict[str, Json]]:
+def _portable(
+    message: Message, orphans: str, call: Call, place: int, owed: Owed
+) -> list[dict[str, Json]]:
     """A message as any model may have written it; thinking is for its own model only."""
     made: list[dict[str, Json]] = []
     more = any(isinstance(part, Text | AttachmentRef) for part in message.parts)
@@ -182,7 +192,7 @@ def _portable(message: Message, orphans: str, call: Call, place: int) -> list[di
             made.append(
                 {
                     "type": "function_call",
-                    "call_id": past_id(part.id) or f"call_{place}_{len(made)}",
+                    "call_id": owed.id_for(part.id, f"call_{place}_{len(made)}"),
                     "name": past_name(part.name),
                     "arguments": object_text(well_formed(part.arguments)),
                 }
@@ -217,14 +227,11 @@ def _pdf(file: AttachmentRef, content: bytes) -> dict[str, Json]:
     return {"type": "input_file", "filename": name, "file_data": data_url(file, content)}
 
 
-def _output(call_id: str, text: str) -> dict[str, Json]:
-    return {"type": "function_call_output", "call_id": call_id, "output": text or "(no output)"}
-
-
-def _settle(wire: list[dict[str, Json]], owed: dict[str, str]) -> None:
-    """Answer the calls that never got a result."""
-    wire.extend(_output(key, "(no result: the call was not run)") for key in owed)
-    owed.clear()
+def _outputs(results: Iterable[tuple[str, str]]) -> list[dict[str, Json]]:
+    """Results by the ids of their calls, each an item."""
+    return [
+        {"type": "function_call_output", "call_id": key, "output": text} for key, text in results
+    ]
 
 
 # --- the answer ----------------------------------------------------------------------------

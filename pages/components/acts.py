@@ -12,7 +12,6 @@ from core import (
     Config,
     Queued,
     Runner,
-    Text,
     View,
     edit,
     fork,
@@ -21,7 +20,9 @@ from core import (
     restore,
     undo,
 )
-from core.errors import UserError
+from core.errors import NotFound, UserError
+from core.files import reworded
+from core.meter import count
 from core.tree import previous_user_turn
 from core.types import Run, now
 
@@ -30,7 +31,8 @@ Act = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Where to go after an act; ``insert`` is for the composer, ``said`` for the person.
+    """Where to go after an act; ``insert`` is for the composer, ``said`` for the person,
+    ``sent`` the run whose request is to be shown.
 
     A ``branch`` of None stays on the view's; ``node`` and ``run`` of None leave theirs.
     """
@@ -41,6 +43,7 @@ class Result:
     insert: str | None = None
     said: str = ""
     stay: bool = False
+    sent: str | None = None
 
 
 _STAY = Result(stay=True)
@@ -76,8 +79,7 @@ def _edit(runner: Runner, view: View, act: Act) -> Result:
     if not act["text"].strip():
         raise UserError("A message cannot be empty.", hint="Bin it instead, or write something.")
     node = runner.store.nodes.get(act["node"])
-    kept = tuple(part for part in node.parts if part.type not in ("text", "thinking"))
-    _, branch = edit(runner.store, view.branch.id, node.id, (Text(text=act["text"]), *kept))
+    _, branch = edit(runner.store, view.branch.id, node.id, reworded(node.parts, act["text"]))
     return Result(branch=branch.id)
 
 
@@ -162,12 +164,34 @@ def _retry(runner: Runner, view: View, act: Act) -> Result:
     return _watch(runner.retry(act["run"]))
 
 
+def _without(runner: Runner, view: View, act: Act) -> Result:
+    """Turn off the setting that the provider would not take, and ask again."""
+    run = runner.store.runs.get(act["run"])
+    refused = run.failure.parameter if run.failure else None
+    if refused is None:
+        raise UserError("No setting is to blame for this.", hint="Read the message, then retry.")
+    chosen = view.session.config
+    same_model = (chosen.provider, chosen.model) == (run.config.provider, run.config.model)
+    if same_model and chosen.sampling.get(refused) == run.config.sampling.get(refused):
+        runner.store.sessions.choose(view.session.id, _rid(chosen, refused))
+    return _watch(runner.retry(run.id, config=_rid(run.config, refused)))
+
+
+def _rid(config: Config, setting: str) -> Config:
+    kept = {name: value for name, value in config.sampling.items() if name != setting}
+    return replace(config, sampling=kept)
+
+
 def _continue(runner: Runner, view: View, act: Act) -> Result:
     return _watch(runner.go_on(view.branch.id, act["node"]))
 
 
 def _unqueue(runner: Runner, view: View, act: Act) -> Result:
-    return replace(_STAY, insert=runner.store.branches.take_queued(act["id"])["text"])
+    store = runner.store
+    with store.write():
+        taken = store.branches.take_queued(act["id"])
+        store.attachments.hold(view.branch.id, taken["files"])
+    return replace(_STAY, insert=taken["text"])
 
 
 def _send_queued(runner: Runner, view: View, act: Act) -> Result:
@@ -184,8 +208,51 @@ def _fork_offered(runner: Runner, view: View, act: Act) -> Result:
     return Result(branch=sent.branch_id)
 
 
+def _drop_file(runner: Runner, view: View, act: Act) -> Result:
+    """Take back a file that was to go with the next message."""
+    runner.store.attachments.let_go(view.branch.id, [act["sha256"]])
+    return _STAY
+
+
+def _send_files(runner: Runner, view: View, act: Act) -> Result:
+    """Send what waits beside the composer, without words."""
+    sent = send_pending(runner, view, "")
+    return _STAY if isinstance(sent, Queued) else Result(branch=sent.branch_id)
+
+
+def send_pending(runner: Runner, view: View, words: str) -> Run | Queued:
+    """Send words with the files that wait beside the composer; they wait no longer then."""
+    files = runner.store.attachments.pending(view.branch.id)
+    sent = runner.send(view.branch.id, words, files=files, at=view.tip_id)
+    runner.store.attachments.let_go(view.branch.id, [file.sha256 for file in files])
+    return sent
+
+
+def offer_fork(runner: Runner, view: View, words: str) -> None:
+    """Let words that start with "Fork:" wait for a click, with the files that go with them."""
+    store = runner.store
+    files = store.attachments.pending(view.branch.id)
+    with store.write():
+        store.branches.enqueue(view.branch.id, words, "offer", files=files)
+        store.attachments.let_go(view.branch.id, [file.sha256 for file in files])
+
+
 def _compose(runner: Runner, view: View, act: Act) -> Result:
     return replace(_STAY, insert=act["text"])
+
+
+def _count(runner: Runner, view: View, act: Act) -> Result:
+    """Have the provider count the next send; the meter shows it until something is sent."""
+    count(runner.store, view)
+    return _STAY
+
+
+def _sent(runner: Runner, view: View, act: Act) -> Result:
+    """Show what was sent, of a run of this very session."""
+    run = runner.store.runs.get(act["run"])
+    if run.session_id != view.session.id:
+        raise NotFound("There is no such run in this session.")
+    return replace(_STAY, sent=run.id)
 
 
 def _refresh(runner: Runner, view: View, act: Act) -> Result:
@@ -210,11 +277,16 @@ _ACTIONS: dict[str, Callable[[Runner, View, Act], Result]] = {
     "undo": _undo,
     "stop": _stop,
     "retry": _retry,
+    "without": _without,
     "continue": _continue,
     "unqueue": _unqueue,
     "send_queued": _send_queued,
     "fork_offered": _fork_offered,
+    "drop_file": _drop_file,
+    "send_files": _send_files,
     "compose": _compose,
+    "count": _count,
+    "sent": _sent,
     "refresh": _refresh,
 }
-_LOOKING = {"view", "branch", "compose", "refresh", "stop"}
+_LOOKING = {"view", "branch", "compose", "count", "refresh", "sent", "stop"}

@@ -3,6 +3,7 @@
 
 const BOX = '[data-testid="stChatInputTextArea"]';
 const SEND = '[data-testid="stChatInputSubmitButton"]';
+const CHIP = '[data-testid="stFileChip"]';
 const PREFIX = 'turntree.draft.';
 const SENT_WITHIN = 2000; // ms for the box to become empty after Enter
 const FOLLOWS_SEND = 30000; // ms in which a new branch is taken as the consequence of a send
@@ -11,17 +12,21 @@ const HINT = [
   ['Enter', 'sends'],
   ['Shift+Enter', 'new line'],
   ['↑', 'recalls'],
+  ['+', 'attaches'],
   ['/', 'focuses'],
 ];
 
 const companions = new WeakMap();
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   let companion = companions.get(parentElement);
   if (!companion) companions.set(parentElement, (companion = start(parentElement)));
+  companion.act = (act) => setTriggerValue('act', { ...act, n: Date.now() * 1000 });
   receive(companion, data);
+  companion.files.then((files) => files.update(data));
   return () => {
     companion.stop();
+    companion.files.then((files) => files.destroy());
     companions.delete(parentElement);
   };
 }
@@ -45,7 +50,11 @@ function start(parent) {
   on(document, 'focusin', (event) => (companion.focused = isBox(event)));
   on(document, 'focusout', (event) => isBox(event) && lostFocus(companion));
   on(window, 'storage', (event) => otherTabWrote(companion, event));
-  const watcher = new MutationObserver(() => findBox(companion));
+  companion.files = attach(companion, parent);
+  const watcher = new MutationObserver(() => {
+    findBox(companion);
+    companion.attached?.look();
+  });
   watcher.observe(document.body, { childList: true, subtree: true });
   companion.stop = () => {
     stop.abort();
@@ -54,6 +63,20 @@ function start(parent) {
   };
   showHint(companion);
   return companion;
+}
+
+/* Files have a module of their own; it comes by address, as this text has none. */
+async function attach(companion, parent) {
+  const { Attach } = await import(new URL('app/static/composer/attach.js', document.baseURI));
+  companion.attached = new Attach(parent, {
+    act: (act) => companion.act(act),
+    say: (words, warns) => {
+      companion.said = words;
+      companion.warns = warns;
+      showHint(companion);
+    },
+  });
+  return companion.attached;
 }
 
 function isBox(event) {
@@ -224,7 +247,8 @@ function typed(companion, box) {
 /* Spaces alone are not a message: they are taken away instead of sent. */
 function beforeSend(companion, event) {
   const { box, key } = companion;
-  if (!box?.value || box.value.trim()) return watchSend(companion);
+  const files = document.querySelector(CHIP); // with files, spaces are no words but no harm
+  if (!box?.value || box.value.trim() || files) return watchSend(companion);
   event.preventDefault();
   event.stopImmediatePropagation();
   setText(companion, '');
@@ -329,8 +353,15 @@ function store(area, name, text) {
 
 /* ---- the hint ---- */
 
-function showHint({ hint, walk }) {
+function showHint({ hint, walk, said, warns }) {
   hint.replaceChildren();
+  hint.classList.toggle('said', Boolean(said));
+  hint.classList.toggle('warns', Boolean(said && warns));
+  if (said) {
+    hint.textContent = hint.title = said;
+    return;
+  }
+  hint.removeAttribute('title');
   if (walk && walk.at >= 0) {
     hint.textContent = `Recalling ${walk.at + 1} of ${walk.texts.length} · Esc empties the box`;
     return;

@@ -8,11 +8,14 @@ import streamlit as st
 
 from core import Config, Runner
 from core.local import LocalStatus, fetch_in_background, status
+from core.models import offered
 from core.providers import adapter, adapters, model_info
 from core.types import Knob
-from pages.components import state
+from pages import backend
+from pages.components import models_panel, sidebar, state
 
 _FIRST_CHOICE = "local"
+_IN_MENUS = 12  # models of one provider in a menu; the settings offer all
 
 
 def models_offered() -> list[dict[str, str]]:
@@ -21,7 +24,7 @@ def models_offered() -> list[dict[str, str]]:
         {"provider": name, "model": info.id, "label": info.label}
         for name, found in adapters().items()
         if not found.hidden()
-        for info in found.models()
+        for info in found.models() or offered(name)[:_IN_MENUS]
     ]
 
 
@@ -31,10 +34,14 @@ def default_config(runner: Runner) -> Config:
         config = runner.store.sessions.get(row["id"]).config
         if config.provider in adapters() and not adapter(config.provider).hidden():
             return replace(config, system="")
-    offered = [found for found in adapters().values() if not found.hidden()]
-    first = next((found for found in offered if found.name == _FIRST_CHOICE), offered[0])
-    models = first.models()
-    return Config(provider=first.name, model=models[0].id if models else "")
+    shown = [found for found in adapters().values() if not found.hidden()]
+    first = next((found for found in shown if found.name == _FIRST_CHOICE), shown[0])
+    return Config(provider=first.name, model=_first_model(first.name))
+
+
+def _first_model(provider: str) -> str:
+    models = offered(provider)
+    return models[0].id if models else ""
 
 
 Choose = Callable[[Config], None]
@@ -57,26 +64,24 @@ def draw(config: Config, choose: Choose, *, scope: str) -> None:
 
 
 def _provider(config: Config, choose: Choose, key: str) -> None:
-    offered = {name: found.label for name, found in adapters().items() if not found.hidden()}
+    labels = {name: found.label for name, found in adapters().items() if not found.hidden()}
     chosen = adapters().get(config.provider)
-    offered.setdefault(config.provider, chosen.label if chosen else config.provider)
+    labels.setdefault(config.provider, chosen.label if chosen else config.provider)
 
     def change() -> None:
         provider = state.value(key)
-        models = adapter(provider).models()
-        model = models[0].id if models else ""
-        choose(Config(provider=provider, model=model, system=config.system))
+        choose(Config(provider=provider, model=_first_model(provider), system=config.system))
 
     state.control(key, config.provider)
     st.selectbox(
-        "Provider", list(offered), format_func=offered.__getitem__, key=key, on_change=change
+        "Provider", list(labels), format_func=labels.__getitem__, key=key, on_change=change
     )
 
 
 def _model(config: Config, choose: Choose, key: str) -> None:
-    found = adapters().get(config.provider)
-    infos = found.models() if found else ()
-    labels = {info.id: info.label for info in infos}
+    store, found = backend.store(), adapters().get(config.provider)
+    own = store.providers.own_of(config.provider)
+    labels = {info.id: info.label for info in offered(config.provider, own)}
     labels.setdefault(config.model, config.model or "not chosen yet")
 
     def change() -> None:
@@ -86,17 +91,40 @@ def _model(config: Config, choose: Choose, key: str) -> None:
             choose(replace(config, model=model, sampling=kept))
 
     state.control(key, config.model)
-    st.selectbox(
-        "Model",
-        list(labels),
-        format_func=lambda name: labels.get(name, name),
-        accept_new_options=True,
-        key=key,
-        on_change=change,
-        help="Any name that the provider knows may be typed.",
-    )
+    row = f"model_row.{key}"
+    with st.container(
+        key=row, horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False
+    ):
+        st.selectbox(
+            "Model",
+            list(labels),
+            format_func=lambda name: labels.get(name, name),
+            accept_new_options=True,
+            key=key,
+            on_change=change,
+            help="Any name that the provider knows may be typed.",
+        )
+        if found is not None and found.default_url:
+            _refresh(config.provider, key)
+    models_panel.caption(store, config.provider, config.model)
     if note := model_info(config.provider, config.model).note:
-        st.caption(note)
+        st.caption(sidebar.label(note))
+
+
+def _refresh(provider: str, key: str) -> None:
+    store = backend.store()
+    when = models_panel.ago(store.providers.fetched().get(provider))
+    if st.button(
+        "Refresh the list of models",
+        icon=":material/refresh:",
+        key=f"{key}.refresh",
+        help=f"Ask the provider for its models ({when})",
+    ):
+        with st.spinner("Asking…"):
+            count = models_panel.fetch(store, provider)
+        if count is not None:
+            state.flash(f"{count} models.")
+        st.rerun()
 
 
 def _system(config: Config, choose: Choose, key: str) -> None:

@@ -60,4 +60,6 @@ def money(nanodollars: int | None) -> str | None:
     """An amount in words; None stays unknown."""
     if nanodollars is None:
         return None
+    if 0 < nanodollars < 50_000:  # "$0.0000" would say that it was nothing
+        return "<$0.0001"
     return "free" if nanodollars == 0 else f"${nanodollars / 1e9:.4f}"

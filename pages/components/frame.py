@@ -1,5 +1,7 @@
 """What every page shares: the stylesheet, messages after an act, the failure to open."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import streamlit as st
@@ -33,3 +35,24 @@ def cannot_open(error: StoreError) -> None:
     st.caption("The file that was tried:")
     st.code(str(backend.database_path()), language=None)
     st.button("Try again", icon=":material/refresh:")
+
+
+@contextmanager
+def folding(
+    name: str, label: str, *, icon: str | None = None, small: bool = False
+) -> Generator[bool]:
+    """A part of the page that folds; yields whether it is open, and only then has it a body.
+
+    It stays as the person left it when its label changes, which Streamlit's own does not.
+    """
+    key = f"fold.{name}.{label}"
+    state.control(key, state.unfolded(name))
+    panel = st.expander(
+        label,
+        icon=icon,
+        type="compact" if small else "default",
+        key=key,
+        on_change=lambda: state.unfold(name, state.value(key)),
+    )
+    with panel:
+        yield bool(panel.open)

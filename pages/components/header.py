@@ -7,12 +7,14 @@ import streamlit as st
 
 from core import Node, Runner, Session, View
 from core.formats import markdown
+from core.meter import Meter
+from core.store.ledger import Filter
 from core.tree import last_answer
-from pages.components import state
+from pages.components import meter, state, words
 from pages.components.state import Place
 
 
-def draw(runner: Runner, view: View, open_drawer: Callable[[], None]) -> None:
+def draw(runner: Runner, view: View, measured: Meter, open_drawer: Callable[[], None]) -> None:
     """Title and actions in one row, the goal and the counters beneath."""
     session = view.session
     with st.container(key="top"):
@@ -24,7 +26,7 @@ def draw(runner: Runner, view: View, open_drawer: Callable[[], None]) -> None:
                 if st.button("Tree", icon=":material/account_tree:", help="Tree and settings"):
                     open_drawer()
         with st.container(key="facts"):
-            _facts(view)
+            _facts(runner, view, measured)
 
 
 def counter(view: View) -> str:
@@ -93,6 +95,12 @@ def _export(runner: Runner, view: View) -> None:
             width="stretch",
         )
         st.divider()
+        st.page_link(
+            "runs.py",
+            label="Runs of this session",
+            icon=":material/receipt_long:",
+            query_params={"session": session.id},
+        )
         if st.button("Move session to the bin", icon=":material/delete:", width="stretch"):
             runner.store.sessions.bin(session.id)
             runner.announce(session.id)
@@ -108,10 +116,22 @@ def final_answer(runner: Runner, view: View) -> Node | None:
     return on_path[marked[-1]] if marked else last_answer(view.lineage)
 
 
-def _facts(view: View) -> None:
+def spent(runner: Runner, view: View) -> str:
+    """What the calls of this branch come to: "62% of input cached · $0.0021". Unknown is left
+    out; what is free is not worth the room."""
+    wanted = Filter(session=view.session.id, branch=view.branch.id)
+    total = runner.store.ledger.total(wanted)
+    share = total.cached_share
+    cached = "" if share is None else f"{words.percent(share)} of input cached"
+    cost = words.cost(total.cost_nanodollars, total.unknown_cost) if total.cost_nanodollars else ""
+    return " · ".join(filter(None, [cached, cost]))
+
+
+def _facts(runner: Runner, view: View, measured: Meter) -> None:
     session = view.session
     where = f"branch {view.branch.name}" if view.on_branch else "not on a branch"
-    lines = [("", " · ".join(filter(None, [counter(view), where])))]
+    facts = [counter(view), where, meter.short(measured), spent(runner, view)]
+    lines = [("", " · ".join(filter(None, facts)))]
     lines += [("Objective", session.objective), ("Done when", session.done_when)]
     st.html(
         "".join(

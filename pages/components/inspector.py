@@ -1,31 +1,41 @@
-"""The right side: tree, branch notes, settings, bin. On a phone the same in a drawer."""
+"""The right side: tree, meter, branch notes, settings, bin. On a phone the same in a drawer."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
 from core import Config, Runner, View
+from core.meter import Meter, measure
 from core.providers import adapters
-from pages.components import config_panel, element, key_panel, state, tree_panel
+from pages.components import config_panel, element, key_panel, meter, state, tree_panel
 from pages.components.acts import Act
 
 DRAWER_TREE = "turntree.tree.drawer"
 
 
 def draw(
-    runner: Runner, view: View, on_tree: Callable[[], None], handle: Callable[[Act], None]
+    runner: Runner,
+    view: View,
+    measured: Meter,
+    on_tree: Callable[[], None],
+    on_meter: Callable[[], None],
+    handle: Callable[[Act], None],
 ) -> None:
-    """Tree on top, because it is what people look for; the rest folded beneath."""
+    """Tree on top, because it is what people look for; the rest beneath."""
     tree_panel.draw(runner, view, on_tree)
+    meter.draw(measured, on_meter)
     _panels(runner, view, handle, scope=view.session.id)
 
 
 @st.dialog("Tree and settings", position="right")
-def drawer(runner: Runner, view: View, on_tree: Callable[[], None]) -> None:
+def drawer(
+    runner: Runner, view: View, on_tree: Callable[[], None], on_meter: Callable[[], None]
+) -> None:
     """The inspector for narrow screens."""
     tree_panel.draw(runner, view, on_tree, key=DRAWER_TREE)
     if element.act(DRAWER_TREE):
         st.rerun()  # the page behind follows, and the drawer closes over what was chosen
+    meter.draw(measure(runner.store, view), on_meter, key=meter.DRAWER)
     _settings_of(runner, view, scope=f"drawer.{view.session.id}")
 
 

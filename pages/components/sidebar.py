@@ -45,6 +45,18 @@ def draw(runner: Runner, view: View | None) -> None:
                 icon=":material/folder_open:",
                 query_params=state.link(),
             )
+            st.page_link(
+                "runs.py",
+                label="Runs and costs",
+                icon=":material/receipt_long:",
+                query_params={},  # of all sessions; the way back is remembered
+            )
+            st.page_link(
+                "settings.py",
+                label="Settings",
+                icon=":material/settings:",
+                query_params=state.link(),
+            )
 
 
 def _recent(runner: Runner, view: View | None) -> None:

@@ -43,6 +43,8 @@ def offers(runner: Runner, view: View, handle: Callable[[Act], None]) -> None:
         with st.container(border=True, key=f"offer.{waiting['id']}"):
             st.markdown("**Fork here?** Your message starts with “Fork:”.")
             st.text(waiting["text"])
+            if waiting["files"]:
+                st.caption("With " + ", ".join(file.name for file in waiting["files"]))
             with st.container(horizontal=True):
                 for label, action in (
                     ("Fork from the previous turn", "fork_offered"),

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core import Config, TurntreeError
 
-_PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD, _TAKEN = (
+_PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD, _TAKEN, _OPEN = (
     "turntree.place",
     "turntree.flash",
     "turntree.insert",
@@ -21,6 +21,7 @@ _PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD, _TAKEN = (
     "turntree.shown",
     "turntree.heard",
     "turntree.taken",
+    "turntree.open",
 )
 _REMEMBERED = 20  # acts of each element
 
@@ -99,6 +100,39 @@ def link() -> dict[str, str]:
     return {name: value for name, value in asdict(place()).items() if value}
 
 
+_LOOKED_INTO = "turntree.looked_into"
+
+
+def look_into(run_id: str) -> None:
+    """Keep the dialog with this call open from now on."""
+    st.session_state[_LOOKED_INTO] = run_id
+
+
+def looked_into() -> str | None:
+    """The call that the tab looks into."""
+    found: str | None = st.session_state.get(_LOOKED_INTO)
+    return found
+
+
+def look_away() -> None:
+    """The person has closed the dialog, or the tab has gone elsewhere."""
+    st.session_state.pop(_LOOKED_INTO, None)
+
+
+def asked(name: str) -> str | None:
+    """A parameter of the address; an empty one is none."""
+    return st.query_params.get(name) or None
+
+
+def ask(**parameters: str | None) -> None:
+    """Write parameters into the address; None takes one out. The place stays remembered."""
+    for name, value in parameters.items():
+        if value:
+            st.query_params[name] = value
+        elif name in st.query_params:
+            del st.query_params[name]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flash:
     """A message to be shown once, after the act that caused it."""
@@ -163,6 +197,16 @@ def control(key: str, stored: Any) -> None:
     """
     if key not in st.session_state or st.session_state[key] != stored:
         st.session_state[key] = stored
+
+
+def unfolded(name: str) -> bool:
+    """Whether a part of the page that folds is open."""
+    return bool(st.session_state.get(f"{_OPEN}.{name}", False))
+
+
+def unfold(name: str, opened: bool = True) -> None:
+    """Open or fold it from now on."""
+    st.session_state[f"{_OPEN}.{name}"] = opened
 
 
 def value(key: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core import Run, Runner, View
+from core.providers import model_info
 from pages import backend
 from pages.components import element
 from pages.components.config_panel import models_offered
@@ -16,7 +17,8 @@ _HERE = Path(__file__)
 _element = st.components.v2.component(
     "turntree_thread",
     js=_HERE.with_suffix(".js").read_text("utf-8"),
-    css=_HERE.with_suffix(".css").read_text("utf-8"),
+    css=_HERE.with_suffix(".css").read_text("utf-8")
+    + _HERE.with_name("files.css").read_text("utf-8"),
 )
 KEY = "turntree.thread"
 
@@ -53,7 +55,7 @@ def thread_data(runner: Runner, view: View) -> dict[str, Any]:
         "live": _live(runner, running) if running else None,
         "trouble": None if running else trouble(runner, view),
         "queue": [
-            waiting
+            waiting | {"files": [file.name for file in waiting["files"]]}
             for waiting in runner.store.branches.queued(view.branch.id)
             if waiting["state"] != "offer"
         ],
@@ -79,15 +81,27 @@ def trouble(runner: Runner, view: View) -> dict[str, Any] | None:
     message, hint = _WITHOUT_WORDS.get(
         run.finish_reason or "", ("The answer came back empty.", "Retry, or choose another model.")
     )
+    refused = _refused_setting(run)
+    if refused:
+        hint = "You can also change it in Settings, then retry."
     return {
         "run": run.id,
         "kind": run.failure.kind if run.failure else run.finish_reason,
         "message": run.failure.message if run.failure else message,
-        "hint": run.failure.hint if run.failure else hint,
+        "hint": run.failure.hint if run.failure and not refused else hint,
         "retryable": True,
         "finish": run.finish_reason,
         "can_continue": False,
+        "refused": refused,
     }
+
+
+def _refused_setting(run: Run) -> str | None:
+    """The setting that the provider would not take, as the settings call it."""
+    name = run.failure.parameter if run.failure else None
+    knobs = model_info(run.config.provider, run.config.model).knobs
+    label = next((knob.label for knob in knobs if knob.name == name), name)
+    return f"{label[0].lower()}{label[1:]}" if label else None
 
 
 def _live(runner: Runner, run: Run) -> dict[str, Any]:

@@ -48,10 +48,17 @@ const ACTS = [
     extra: true,
     pressed: (turn) => turn.mode === "raw",
   },
+  {
+    key: "sent",
+    picture: "sent",
+    label: "What was sent",
+    extra: true,
+    when: (turn) => Boolean(turn.entry.run),
+  },
   { key: "bin", picture: "bin", label: "Move to bin", change: true, extra: true },
 ];
 
-const KEYS = { f: "fork", e: "edit", r: "regenerate", c: "copy", x: "final", Delete: "bin" };
+const KEYS = { f: "fork", e: "edit", r: "regenerate", c: "copy", x: "final", s: "sent", Delete: "bin" };
 
 const shown = (turn) =>
   ACTS.filter(
@@ -77,6 +84,7 @@ function perform(turn, key) {
       turn.update({ ...entry, final: !entry.final });
       view.act({ action: "final", node, on: !entry.final });
     },
+    sent: () => view.act({ action: "sent", run: entry.run.id }),
     bin: () => view.act({ action: "bin", node }),
   };
   acts[key]();

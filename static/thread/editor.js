@@ -36,7 +36,7 @@ export function forgetEdit(id) {
  * An edit box for a turn. `done(text)` is called with the new text on Send, and with null on
  * Cancel; a cancelled text is there again the next time.
  */
-export function editor({ id, role, text, done }) {
+export function editor({ id, role, text, files, done }) {
   const draft = readDraft(id);
   const send = role !== "assistant";
   const area = h("textarea", {
@@ -55,8 +55,9 @@ export function editor({ id, role, text, done }) {
     else writeDraft(id, { open: true, text: area.value }); // until it is seen to have arrived
     done(result);
   };
+  const empty = () => !area.value.trim() && !(files && send); // files alone are a message too
   const submit = () => {
-    if (!area.value.trim()) return;
+    if (empty()) return;
     finish(area.value === untouched.value ? text : area.value);
   };
   const primary = textButton(send ? "Send" : "Save as new version", submit, {
@@ -64,7 +65,7 @@ export function editor({ id, role, text, done }) {
     title: "Ctrl+Enter",
   });
   const grow = () => {
-    primary.disabled = !area.value.trim();
+    primary.disabled = empty();
     if (area.value.length > 50_000)
       area.style.height = "60vh"; // measuring would be slow
     else {
@@ -88,7 +89,7 @@ export function editor({ id, role, text, done }) {
     }
   });
   const note = send
-    ? "Sends as a new version; the old one stays."
+    ? `Sends as a new version${files ? " with the same files" : ""}; the old one stays.`
     : "Kept beside the old answer; no model is asked.";
   const element = h(
     "div",

@@ -13,7 +13,9 @@ export function extras(view, data) {
 
 function trouble(view, { trouble: what, tip, readonly }) {
   const retry = () => view.act({ action: "retry", run: what.run });
+  const without = () => view.act({ action: "without", run: what.run });
   const goOn = () => view.act({ action: "continue", node: tip });
+  const sent = () => view.act({ action: "sent", run: what.run });
   return h(
     "div",
     { class: "card trouble", role: "alert", "data-run": what.run },
@@ -28,8 +30,14 @@ function trouble(view, { trouble: what, tip, readonly }) {
         : h(
             "div",
             { class: "card-bar" },
-            textButton("Retry", retry, { class: "button primary" }),
+            what.refused
+              ? textButton(`Turn off ${what.refused} and retry`, without, {
+                  class: "button primary",
+                })
+              : null,
+            textButton("Retry", retry, { class: what.refused ? "button" : "button primary" }),
             what.can_continue ? textButton("Continue", goOn) : null,
+            textButton("What was sent", sent),
           ),
     ),
   );
@@ -50,7 +58,7 @@ function queued(view, item, readonly) {
       "div",
       { class: "card-words plain", dir: "auto" },
       h("span", { class: "muted", text: held ? "Held: " : "Queued: " }),
-      visible(item.text),
+      visible([item.text, ...(item.files ?? []).map((name) => `[${name}]`)].join(" ").trim()),
     ),
     readonly
       ? null

@@ -1,7 +1,7 @@
 // The answer that is being written. Blocks that are complete are drawn once and never
 // touched again; only the last, unfinished block is drawn anew, at most 30 times a second.
 
-import { h, icon, morphChildren } from "./dom.js";
+import { h, icon, iconButton, morphChildren } from "./dom.js";
 import { blocks, LONG, render } from "./markdown.js";
 import { watchCode } from "./code.js";
 import { counted, visible, wordCount } from "./words.js";
@@ -112,7 +112,12 @@ export class LiveTurn {
       { class: "turn assistant last", tabindex: -1, "data-state": "live", "data-run": run.run },
       this.stage,
       this.box,
-      h("div", { class: "foot" }, this.meta, h("div", { class: "actions shown" }, this.stopButton)),
+      h(
+        "div",
+        { class: "foot" },
+        this.meta,
+        h("div", { class: "actions shown" }, this.#sentButton(), this.stopButton),
+      ),
     );
     this.#clock = setInterval(() => this.#drawFacts(), 500);
     this.update(run);
@@ -129,6 +134,11 @@ export class LiveTurn {
     if (run.ended) this.#settle();
     this.#drawFacts();
     if (!this.#frame) this.#frame = requestAnimationFrame((now) => this.#tick(now));
+  }
+
+  #sentButton() {
+    const look = () => this.view.act({ action: "sent", run: this.run.run });
+    return iconButton("sent", "What was sent", look, { tabindex: 0 });
   }
 
   /** Ask the run to stop; false if there is nothing left to stop. */

@@ -96,7 +96,7 @@ export class Thread {
   act(act) {
     this.#lastAct = act.action;
     this.refresh.acted();
-    if (act.action !== "compose" && act.action !== "stop") this.lineage.stale = true;
+    if (!["compose", "stop", "sent"].includes(act.action)) this.lineage.stale = true;
     this.#send(act);
   }
 

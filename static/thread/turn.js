@@ -6,6 +6,7 @@ import { body as bodyOf, loadBodies } from "./bodies.js";
 import { watchCode } from "./code.js";
 import { h, icon, iconButton, morphChildren, replaceKeepingFocus, textButton } from "./dom.js";
 import { editor, forgetEdit, wasEditing } from "./editor.js";
+import { fileChip, fileRow } from "./files.js";
 import { LONG, longMessage, plain, render } from "./markdown.js";
 import {
   counted,
@@ -147,7 +148,9 @@ export class Turn {
       if (part.type === "thinking") elements.push(thinking(part.text));
       else if (part.type.startsWith("tool_")) elements.push(tool(part));
       else if (part.type === "attachment") {
-        elements.push(h("div", { class: "chip file" }, icon("file"), part.name ?? "attachment"));
+        if (!elements.at(-1)?.matches(".files")) elements.push(fileRow());
+        const { layer, data } = this.view;
+        elements.at(-1).append(fileChip(part, { token: data.token, layer }));
       }
     }
     flush();
@@ -297,7 +300,8 @@ export class Turn {
         this.view.act({ action: "edit", node: id, text, send: role !== "assistant" });
       if (text === null) this.article.focus({ preventScroll: true });
     };
-    this.#edit = editor({ id, role, text: textOf(this.body), done });
+    const files = this.body.parts.some(({ type }) => type === "attachment");
+    this.#edit = editor({ id, role, text: textOf(this.body), files, done });
     this.article.classList.add("editing");
     if (focus) {
       this.view.scroll.hold(this.article, () => this.#open());

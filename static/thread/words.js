@@ -78,9 +78,26 @@ export function metaPieces(entry) {
     run?.label || run?.model || (author ? null : "unknown model"),
     author,
     run?.duration_ms != null ? duration(run.duration_ms) : null,
+    cachedWords(run),
     run?.output_tokens != null ? counted(run.output_tokens, "token") : null,
     run?.cost ?? null,
   ].filter(Boolean);
+}
+
+const CACHEABLE = 1024; // tokens; no share is expected of a shorter prompt, so none is missed
+
+/** "1,204 in (62% cached)", where a provider tells and there was something to cache. */
+function cachedWords(run) {
+  const share = cachedShare(run);
+  if (share == null || (!run.cached_tokens && run.input_tokens < CACHEABLE)) return null;
+  return `${GROUPED.format(run.input_tokens)} in (${share}% cached)`;
+}
+
+/** The part of the input that was read from a cache, in percent; null if nobody told. */
+function cachedShare(run) {
+  if (run?.cached_tokens == null || !run.input_tokens) return null;
+  const share = Math.min(100, (100 * run.cached_tokens) / run.input_tokens);
+  return share > 99 && share < 100 ? 99 : Math.round(share);
 }
 
 /** The finer numbers of a run, for the tooltip of the line above. */
@@ -89,7 +106,9 @@ export function metaDetail(run) {
   const lines = [`${run.provider} · ${run.model}`];
   if (run.first_token_ms != null) lines.push(`first word after ${duration(run.first_token_ms)}`);
   if (run.input_tokens != null) {
-    const cached = run.cached_tokens ? `, ${GROUPED.format(run.cached_tokens)} cached` : "";
+    const share = cachedShare(run);
+    const cached =
+      share == null ? "" : `, ${GROUPED.format(run.cached_tokens)} cached (${share}%)`;
     lines.push(`${counted(run.input_tokens, "token")} read${cached}`);
   }
   if (run.output_tokens != null) lines.push(`${counted(run.output_tokens, "token")} written`);

@@ -1,7 +1,7 @@
 """Gemini in the contract suite: scenes become what generateContent streams."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.fakes.server import serving
 
 KEY = "sk-fake-AIza0123456789abcdefWXYZ"
 MODEL = "gemini-3.8-flash"
+Part = dict[str, Any]
 _WIRE_REASON: dict[FinishReason, str] = {
     "stop": "STOP",
     "tool_call": "STOP",
@@ -97,13 +98,15 @@ _NOISE: Sequence[Step] = (
 )
 
 
-def steps(scene: Scene) -> list[Step]:
-    """The stream of a scene."""
+def steps(scene: Scene, sign: Callable[[Part], Part] = lambda part: part) -> list[Step]:
+    """The stream of a scene; ``sign`` signs what the model signs: the first of its calls, or
+    an empty last part where it thought and called nothing."""
     stream: list[Step] = [fake.chunk({"text": word, "thought": True}) for word in scene.thinking]
     stream += [fake.chunk({"text": word}) for word in scene.text]
-    for call in scene.calls:
+    for place, call in enumerate(scene.calls):
         function = {"name": call.name, "args": json.loads(call.arguments)}
-        stream.append(fake.chunk({"functionCall": function}))
+        part = {"functionCall": {**function, **({"id": call.id} if call.id else {})}}
+        stream.append(fake.chunk(part if place else sign(part)))
     if scene.pause:
         stream = [step for piece in stream for step in (Pause(scene.pause), piece)]
     if scene.stall:
@@ -114,7 +117,9 @@ def steps(scene: Scene) -> list[Step]:
         return [*stream, sse(TROUBLES[scene.trouble].body)]
     if scene.finish is not None:
         more = {"usageMetadata": usage(scene.usage)} if scene.usage else {}
-        stream.append(fake.chunk({"text": ""}, finish=_WIRE_REASON[scene.finish], **more))
+        last = {"text": ""}
+        last = sign(last) if scene.thinking and not scene.calls else last
+        stream.append(fake.chunk(last, finish=_WIRE_REASON[scene.finish], **more))
     if scene.noise:
         stream = [step for piece in stream for step in (*_NOISE, piece)]
     return sliced(stream, scene.slice) if scene.slice else stream

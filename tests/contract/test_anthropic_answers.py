@@ -217,7 +217,8 @@ def complained(status: int, message: str, **more: Any) -> Exception:
         fake_server(status=status, body=play.body, headers=play.headers) as (_, endpoint),
         pytest.raises(Exception) as caught,
     ):
-        run(ask(sampling={"effort": "low", "thinking": "enabled"}), endpoint)
+        sampling = {"effort": "low", "thinking": "enabled", "budget_tokens": 2048}
+        run(ask(sampling=sampling), endpoint)
     return caught.value
 
 

@@ -103,7 +103,7 @@ def test_an_edit_is_written_beside_and_keeps_files_and_tools(
     runner.store.branches.move(main, node.id, why="answer")
     result = act("edit", node=node.id, text="better")
     tip = runner.store.branches.get(result.branch or "").tip_id
-    assert runner.store.nodes.get(tip or "").parts == (Text(text="better"), file)
+    assert runner.store.nodes.get(tip or "").parts == (file, Text(text="better"))
     with pytest.raises(UserError, match="empty"):
         act("edit", node=node.id, text=" \n")
 

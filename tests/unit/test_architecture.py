@@ -88,6 +88,7 @@ def outside(found: set[str], *allowed: str) -> set[str]:
         ("google", ("core/providers/gemini.py",)),
         ("keyring", ("core/keys.py",)),
         ("genai_prices", ("core/prices.py",)),
+        ("PIL", ("core/files.py",)),
         ("httpx2", ("core/providers/", "core/wire/", "core/local/", "bench/")),
         ("xllamacpp", ("core/local/", "bench/")),
         ("huggingface_hub", ("core/local/", "bench/")),
@@ -104,10 +105,20 @@ LAYERS = [
     {"core.types"},
     {"core.errors"},
     {"core.beginnings", "core.owner", "core.tree", "core.local", "core.wire"},
-    {"core.context", "core.store", "core.providers"},
-    {"core.binding", "core.branching", "core.live", "core.formats", "core.keys", "core.prices"},
-    {"core.view", "core.settle", "core.keeper", "core.examples", "core.asking"},
-    {"core.runner"},
+    {"core.context", "core.estimate", "core.store", "core.providers"},
+    {
+        "core.binding",
+        "core.branching",
+        "core.files",
+        "core.formats",
+        "core.keys",
+        "core.ledger",
+        "core.live",
+        "core.prices",
+    },
+    {"core.endpoints", "core.exchange", "core.models", "core.examples", "core.view"},
+    {"core.settle", "core.keeper", "core.asking"},
+    {"core.meter", "core.runner"},
 ]
 """From the ground up: a room imports its own layer's rooms and those below."""
 

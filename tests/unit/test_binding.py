@@ -6,7 +6,7 @@ import pytest
 
 from core.binding import build, seal
 from core.providers import adapter
-from core.types import Call, Message, Text
+from core.types import Call, Message, Text, ToolCall
 
 ITEMS = [{"role": "assistant", "text": "raw words"}]
 
@@ -75,3 +75,36 @@ def test_what_follows_a_broken_answer_is_not_raw_either(
     assert seen(third, monkeypatch) == [None, ITEMS, None, ITEMS, None]
     edited = replace(third, messages=(said("user", "edited"), *third.messages[1:]))
     assert not any(seen(edited, monkeypatch))
+
+
+def test_what_was_made_after_a_break_is_whole_again(
+    asked: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = replace(next_call(asked), system="be brief")
+    echo = adapter("echo")
+    sealed = seal(echo, second, build(echo, second), ITEMS)
+    third = replace(
+        second,
+        messages=(*second.messages, said("assistant", "words", raw=sealed), said("user", "three")),
+    )
+    assert seen(third, monkeypatch) == [None, None, None, ITEMS, None]
+    sealed = seal(echo, third, build(echo, third), ITEMS)
+    fourth = replace(
+        third,
+        messages=(*third.messages, said("assistant", "words", raw=sealed), said("user", "four")),
+    )
+    assert seen(fourth, monkeypatch) == [None, None, None, ITEMS, None, ITEMS, None]
+    back = replace(fourth, system="be kind")
+    assert seen(back, monkeypatch) == [None, ITEMS, None, None, None, None, None]
+
+
+def test_tools_that_only_the_provider_is_told_of_are_bound_too(asked: Call) -> None:
+    claude = adapter("anthropic")
+    told = replace(asked, model="claude-opus-5-5")
+    items = [{"type": "text", "text": "raw", "citations": []}]
+    answer = said("assistant", "raw", raw=seal(claude, told, build(claude, told), items))
+    called = Message(role="assistant", parts=(ToolCall(id="c", name="f", arguments="{}"),))
+    rest = (*told.messages, answer, said("user", "again"))
+    assert build(claude, replace(told, messages=rest)).messages[1]["content"] == items
+    stubbed = replace(told, messages=(*rest, called, said("user", "go on")))
+    assert build(claude, stubbed).messages[1]["content"] != items

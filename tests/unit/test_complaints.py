@@ -52,7 +52,7 @@ def test_a_setting_named_like_the_context_is_not_a_context_too_long() -> None:
     ["max_tokens is invalid", "with this model max_tokens is not supported"],
 )
 def test_a_setting_that_is_refused_is_neither_a_key_nor_a_model(text: str) -> None:
-    complaint = read({"message": text}, status=400, headers={}, knobs=["max_tokens"])
+    complaint = read({"message": text}, status=400, headers={}, knobs={"max_tokens": "max_tokens"})
     assert kind_of(complaint) is errors.BadRequest
 
 
@@ -129,7 +129,7 @@ def test_an_error_holds_all_that_was_told() -> None:
         {"message": f"seed is bad for {KEY}", "code": None, "type": "invalid_request_error"},
         status=422,
         headers={"x-request-id": "r1"},
-        knobs=["temperature", "seed"],
+        knobs={"temperature": "temperature", "seed": "seed"},
     )
     error = error_for(complaint, provider="p", model="m", secrets=[KEY])
     assert isinstance(error, errors.BadRequest)

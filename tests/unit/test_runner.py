@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -391,10 +392,10 @@ def test_words_sent_as_the_answer_ends_are_not_left_waiting_for_ever(
     found, enqueue = runner.live(run.id), store.branches.enqueue
     assert found is not None
 
-    def late(branch_id: str, text: str) -> str:
+    def late(branch_id: str, text: str, **more: Any) -> str:
         runner.stop(run.id)
         found.done.wait(0.3)
-        return enqueue(branch_id, text)
+        return enqueue(branch_id, text, **more)
 
     monkeypatch.setattr(store.branches, "enqueue", late)
     runner.send(main, "later")
