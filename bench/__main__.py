@@ -1,9 +1,9 @@
-"""``python -m bench [storage|turn|browser]``."""
+"""``python -m bench [storage|turn|adapters|browser]``."""
 
 import sys
 from importlib import import_module
 
-BENCHES = ("storage", "turn", "browser")
+BENCHES = ("storage", "turn", "adapters", "browser")
 
 
 def main(wanted: list[str]) -> int:

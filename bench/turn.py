@@ -52,7 +52,8 @@ CASES = (
 def run() -> None:
     """Burst and paced, first word and whole turn."""
     lines = []
-    with _server() as url, tempfile.TemporaryDirectory() as folder:
+    with serving() as address, tempfile.TemporaryDirectory() as folder:
+        url = f"{address}/v1"
         here = {"TURNTREE_COMPATIBLE_URL": url, "TURNTREE_COMPATIBLE_KEY": _KEY}
         with (
             patch.dict(os.environ, here),
@@ -69,7 +70,7 @@ def run() -> None:
 
 
 def _lines(case: Case, runner: Runner, client: openai.OpenAI) -> list[Line]:
-    bare, ours = _interleaved(
+    bare, ours = interleaved(
         lambda n: _bare(client, case, n), lambda n: _ours(runner, case, n), case.runs
     )
     return [
@@ -84,7 +85,7 @@ def _lines(case: Case, runner: Runner, client: openai.OpenAI) -> list[Line]:
     ]
 
 
-def _interleaved(
+def interleaved(
     one: Callable[[int], Timing], other: Callable[[int], Timing], runs: int
 ) -> tuple[list[Timing], list[Timing]]:
     """Both in turn, each going first every other time, after one go that does not count."""
@@ -162,13 +163,14 @@ def _said(case: Case, index: int, n: int) -> str:
 
 
 @contextmanager
-def _server() -> Iterator[str]:
+def serving() -> Iterator[str]:
+    """The address of a server of its own process, without a path."""
     process = subprocess.Popen(
         [sys.executable, "-m", "bench.server"], stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
-        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
     finally:
         process.terminate()
         process.wait()

@@ -149,10 +149,13 @@ def table(now: Filter, total: Sums) -> None:
         placeholder=words.NOTHING,
         alt="Runs, the newest first",
     )
-    picked = [row for row in event["selection"]["rows"] if row < len(lines)]
+    picked = [lines[row]["id"] for row in event["selection"]["rows"] if row < len(lines)]
+    # A table that is drawn anew may forget what was chosen.
+    wanted_id = next(iter(picked), state.last_look())
+    line = next((line for line in lines if line["id"] == wanted_id), None)
     with st.container(horizontal=True, vertical_alignment="center", key="runs_bar"):
-        if picked:
-            of_one(lines[picked[0]])
+        if line:
+            of_one(line)
         else:
             st.caption("Choose a row to see what was sent. \u2013 is unknown.")
         if pages > 1:
@@ -161,6 +164,8 @@ def table(now: Filter, total: Sums) -> None:
 
 def of_one(line: Line) -> None:
     """What can be done with the chosen run."""
+    model = line["resolved_model"] or line["model"]
+    st.text(f"{words.moment(line['started_at'])} {model}", width="content")
     st.button(
         "What was sent",
         icon=":material/upload:",

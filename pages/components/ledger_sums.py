@@ -63,7 +63,9 @@ def charts(ledger: Ledger, now: Filter) -> None:
             if one.cost_nanodollars
         ]
         if costs:
-            st.bar_chart(costs, x="day", y="cost", x_label="", y_label="", color=_ACCENT, height=180)
+            st.bar_chart(
+                costs, x="day", y="cost", x_label="", y_label="", color=_ACCENT, height=180
+            )
         else:
             st.caption("No call with a known cost above zero.")
         if unknown := sum(one.unknown_cost for one in by_day):

@@ -100,17 +100,23 @@ def link() -> dict[str, str]:
     return {name: value for name, value in asdict(place()).items() if value}
 
 
-_LOOKED_INTO = "turntree.looked_into"
+_LOOKED_INTO, _LAST_LOOK = "turntree.looked_into", "turntree.last_look"
 
 
 def look_into(run_id: str) -> None:
     """Keep the dialog with this call open from now on."""
-    st.session_state[_LOOKED_INTO] = run_id
+    st.session_state[_LOOKED_INTO] = st.session_state[_LAST_LOOK] = run_id
 
 
 def looked_into() -> str | None:
     """The call that the tab looks into."""
     found: str | None = st.session_state.get(_LOOKED_INTO)
+    return found
+
+
+def last_look() -> str | None:
+    """The call that the tab looked into last, whether or not it still does."""
+    found: str | None = st.session_state.get(_LAST_LOOK)
     return found
 
 

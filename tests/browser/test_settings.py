@@ -103,7 +103,12 @@ def test_a_person_s_own_figures_show_in_the_settings_of_a_session(
     page.get_by_text("Your own figures").click()
     model = page.get_by_role("combobox", name="Model", exact=True)
     model.click()
-    page.get_by_role("option", name="model-1").click()
+    option = page.get_by_role("option", name="model-1")
+    try:
+        expect(option).to_be_visible(timeout=1500)
+    except AssertionError:  # the first click scrolled the page, and that closes a list again
+        model.click()
+    option.click()
     page.get_by_label("In, $ per M").fill("1.5")
     page.get_by_label("Out, $ per M").fill("3")
     page.get_by_label("Window, tokens").fill("9000")
