@@ -1,164 +1,254 @@
-"""What each adapter costs on top of its SDK: the same request to the same server, both ways.
+"""What each adapter costs on top of its bare SDK, and whether runs get in each other's way.
 
-Ours builds the request of a conversation's next turn and streams the answer; the SDK alone is
-handed a request that is built already, as its documentation shows, and joins the words.
+The same loopback server, the same request, both ways in turn. Ours builds the request from
+the conversation each time, as a turn does, and reads the whole answer; the SDK is used as its
+documentation shows it, with a kept client and messages that are ready to send.
 """
 
-import json
+import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
-from unittest.mock import patch
 
-from bench.server import CHUNKS
+from bench.server import CHUNKS, SHORT
 from bench.table import Line, milliseconds, ratio, show, undisturbed
-from bench.turn import server
+from bench.turn import TARGET, Timing, interleaved, serving
 from bench.words import prose
-from core import Config, Run, Runner, Store
-from core.binding import build, seal
-from core.providers import adapter
-from core.types import Adapter, Call, Delta, Endpoint, Json, Message, Role, Stop, Text
+from core import Config, Runner, Store, endpoints, keys
+from core.providers import adapters
+from core.types import Call, Delta, Endpoint, Message, Stop, Text
 
-LENGTH = 400  # characters of every message
-TARGET = 1.10
-KEY = "bench"
-HISTORIES = (2, 200, 1000)
-BURST = (("burst", {2: 25, 200: 13, 1000: 9}), ("paced-50", {2: 3, 200: 3, 1000: 3}))
-"""How the chunks come, and how often that is measured by messages of history."""
-ABOUT = {"burst": f"{CHUNKS} chunks at once", "paced-50": "50 chunks, 20 ms before each"}
-TOGETHER = 3  # times
-
-Bare = Callable[[Mapping[str, Json]], Iterator[str]]
-"""The SDK alone: a body as it goes over the wire, and the words that come back."""
+_KEY = "bench-key-0123456789"
+_LENGTH = 400  # characters of every message
+_VERSIONED = ("openai", "compatible")  # their address ends in /v1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """An adapter, its SDK alone, and an answer as it gives it back to its provider."""
+class Case:
+    """``history`` is the messages of a request; ``model`` tells the server how to answer."""
 
-    adapter: Adapter
-    endpoint: Endpoint
-    bare: Bare
-    items: Callable[[str], Json]
+    history: int
+    model: str
+    runs: int
+
+    @property
+    def chunks(self) -> int:
+        return SHORT if self.model == "short" else CHUNKS
+
+
+CASES = (
+    *(Case(history=history, model="burst", runs=9) for history in (2, 200, 1000)),
+    *(Case(history=history, model="short", runs=3) for history in (2, 200, 1000)),
+)
 
 
 def run() -> None:
-    """Every adapter, burst and paced; requests built; four at once."""
-    with server() as url, undisturbed():
-        subjects = _subjects(url.removesuffix("/v1"))
-        for model, times in BURST:
-            lines = [
-                _line(subject, model, history, times[history], url)
-                for subject in subjects
-                for history in HISTORIES
-            ]
-            show(f"Adapters: {ABOUT[model]}, messages of {LENGTH} characters",
-                 "SDK alone", "Turntree", lines)  # fmt: skip
-        _show_building(subjects)
-        show("Four runs at once, one on each adapter, 50 chunks with 20 ms before each",
-             "slowest alone", "all four", [_together(subjects)])  # fmt: skip
+    """Every adapter against its SDK, then four runs against the slowest of them."""
+    with serving() as url, undisturbed():
+        for name, sdk in _SDKS.items():
+            address = f"{url}/v1" if name in _VERSIONED else url
+            endpoint = Endpoint(base_url=address, api_key=_KEY)
+            lines = [line for case in CASES for line in _lines(name, sdk(address), endpoint, case)]
+            title = f"Adapter {name}: messages of {_LENGTH} characters"
+            show(title, "bare SDK", "Turntree", lines)
+            print(f"  building the request alone, 1,000 messages: {_building(name)}")
+        show("Runs at once", "slowest alone", "all four", [_at_once(url)])
 
 
-# --- a turn ----------------------------------------------------------------------------------
+def _lines(name: str, bare: Callable[..., Iterable[str]], to: Endpoint, case: Case) -> list[Line]:
+    call = _call(case)
+    asked = [(message.role, prose(n, _LENGTH)) for n, message in enumerate(call.messages)]
+    theirs, ours = interleaved(
+        lambda _: _timed(bare(case.model, asked), case),
+        lambda _: _timed(_ours(name, call, to), case),
+        case.runs,
+    )
+    pace = "at once" if case.model == "burst" else "20 ms before each"
+    return [
+        Line(
+            what=f"{case.history:,} messages, {pace}: {what}",
+            base=milliseconds([timing[index] for timing in theirs]),
+            measured=milliseconds([timing[index] for timing in ours]),
+            ratio=ratio([timing[index] for timing in ours], [timing[index] for timing in theirs]),
+            target=TARGET,
+        )
+        for index, what in enumerate(("first word", "whole turn"))
+    ]
 
 
-class Conversation:
-    """A conversation that grows by an answer and a question with every turn."""
-
-    def __init__(self, subject: Subject, model: str, history: int) -> None:
-        self.subject, self.model = subject, model
-        self.messages = tuple(self._message(n) for n in range(history - 1))
-
-    def next(self) -> Call:
-        """The call of one more turn; all earlier messages are the very same."""
-        size = len(self.messages)
-        self.messages += (self._message(size), self._message(size + 1))
-        return Call(model=self.model, system=prose(0, LENGTH), messages=self.messages)
-
-    def _message(self, n: int) -> Message:
-        role: Role = "assistant" if n % 2 else "user"
-        text = prose(n + 1, LENGTH)
-        raw = self.subject.items(text) if n % 2 else None
-        return Message(role=role, parts=(Text(text=text),), raw=raw)
+def _timed(words: Iterable[str], case: Case) -> Timing:
+    """Seconds to the first word and to the end; ``words`` must be lazy."""
+    first, count = 0.0, 0
+    began = time.perf_counter()
+    for _ in words:
+        first = first or time.perf_counter()
+        count += 1
+    ended = time.perf_counter()
+    assert count == case.chunks, f"{count} words came"
+    return first - began, ended - began
 
 
-def _line(subject: Subject, model: str, history: int, times: int, url: str) -> Line:
-    alone, ours = [], []
-    # Two of them, so that nothing that one has worked out is known for the other.
-    theirs, mine = (Conversation(subject, model, history) for _ in range(2))
-    count = int(model.partition("-")[2] or CHUNKS)
-    for n in range(times + 1):
-        body = subject.adapter.body(subject.adapter.build(theirs.next()))
-        call = mine.next()
-        acts = [
-            (alone, lambda body=body: _alone(subject, body, count)),
-            (ours, lambda call=call: _with_adapter(subject, call, count)),
-        ]
-        hashes = set()
-        for timings, act in acts if n % 2 else reversed(acts):
-            took = act()
-            hashes.add(_last(url))
-            if n:  # the first go does not count
-                timings.append(took)
-        assert len(hashes) == 1, "the requests are not the same"
+def _call(case: Case) -> Call:
+    """A conversation that ends with a question."""
+    roles = ("assistant", "user") if case.history % 2 == 0 else ("user", "assistant")
+    messages = [
+        Message(role=roles[n % 2], parts=(Text(text=prose(n, _LENGTH)),))  # type: ignore[arg-type]
+        for n in range(case.history)
+    ]
+    # The very first must be the person's.
+    messages[0] = Message(role="user", parts=messages[0].parts)
+    return Call(model=case.model, messages=tuple(messages), sampling={"max_tokens": 1000})
+
+
+def _ours(name: str, call: Call, endpoint: Endpoint) -> Iterator[str]:
+    found = adapters()[name]
+    for event in found.stream(found.build(call), endpoint, Stop()):
+        if isinstance(event, Delta) and event.text:
+            yield event.text
+
+
+def _building(name: str) -> str:
+    """The time of one request of 1,000 messages, nothing sent."""
+    call = _call(Case(history=1000, model="burst", runs=1))
+    seconds = []
+    for _ in range(20):
+        began = time.perf_counter()
+        adapters()[name].build(call)
+        seconds.append(time.perf_counter() - began)
+    return milliseconds(seconds)
+
+
+# --- the bare SDKs ---------------------------------------------------------------------------
+
+Asked = list[tuple[str, str]]
+
+
+def _openai(url: str) -> Callable[[str, Asked], Iterator[str]]:
+    import openai
+
+    client = openai.OpenAI(base_url=url, api_key=_KEY, max_retries=0)
+
+    def ask(model: str, asked: Asked) -> Iterator[str]:
+        messages: Any = [{"role": role, "content": text} for role, text in asked]
+        for event in client.responses.create(
+            model=model, input=messages, store=False, stream=True, max_output_tokens=1000
+        ):
+            if event.type == "response.output_text.delta":
+                yield event.delta
+
+    return ask
+
+
+def _compatible(url: str) -> Callable[[str, Asked], Iterator[str]]:
+    import openai
+
+    client = openai.OpenAI(base_url=url, api_key=_KEY, max_retries=0)
+
+    def ask(model: str, asked: Asked) -> Iterator[str]:
+        messages: Any = [{"role": role, "content": text} for role, text in asked]
+        options: Any = {"include_usage": True}
+        for chunk in client.chat.completions.create(
+            model=model, messages=messages, stream=True, stream_options=options, max_tokens=1000
+        ):
+            if chunk.choices and chunk.choices[0].delta.content:
+                yield chunk.choices[0].delta.content
+
+    return ask
+
+
+def _anthropic(url: str) -> Callable[[str, Asked], Iterator[str]]:
+    import anthropic
+
+    client = anthropic.Anthropic(base_url=url, api_key=_KEY, max_retries=0)
+
+    def ask(model: str, asked: Asked) -> Iterator[str]:
+        messages: Any = [{"role": role, "content": text} for role, text in asked]
+        with client.messages.stream(model=model, messages=messages, max_tokens=1000) as stream:
+            yield from stream.text_stream
+
+    return ask
+
+
+def _gemini(url: str) -> Callable[[str, Asked], Iterator[str]]:
+    from google import genai
+
+    client = genai.Client(api_key=_KEY, http_options={"base_url": url})
+
+    def ask(model: str, asked: Asked) -> Iterator[str]:
+        names = {"user": "user", "assistant": "model"}
+        contents: Any = [{"role": names[role], "parts": [{"text": text}]} for role, text in asked]
+        config: Any = {"max_output_tokens": 1000}
+        for chunk in client.models.generate_content_stream(
+            model=model, contents=contents, config=config
+        ):
+            if chunk.text:
+                yield chunk.text
+
+    return ask
+
+
+_SDKS: dict[str, Callable[[str], Callable[[str, Asked], Iterator[str]]]] = {
+    "openai": _openai,
+    "compatible": _compatible,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+}
+
+
+# --- four at once ----------------------------------------------------------------------------
+
+
+def _at_once(url: str) -> Line:
+    """One run on each protocol: the slowest by itself, and all of them together."""
+    with _four(url) as (runner, names):
+        for name in names:
+            _runs(runner, [name])  # one that does not count: SDKs are loaded, clients made
+        alone = max(
+            ([_runs(runner, [name]) for _ in range(3)] for name in names),
+            key=lambda seconds: sorted(seconds)[1],
+        )
+        together = [_runs(runner, names) for _ in range(3)]
     return Line(
-        what=f"{subject.adapter.name}, {history:,} messages",
+        what="four runs, 20 ms before each of 200 chunks",
         base=milliseconds(alone),
-        measured=milliseconds(ours),
-        ratio=ratio(ours, alone),
+        measured=milliseconds(together),
+        ratio=ratio(together, alone),
         target=TARGET,
     )
 
 
-def _alone(subject: Subject, body: Any, count: int) -> float:
+@contextmanager
+def _four(url: str) -> Iterator[tuple[Runner, list[str]]]:
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "s.db") as store:
+        runner = Runner(store)
+        names = []
+        for protocol in _SDKS:
+            address = f"{url}/v1" if protocol in _VERSIONED else url
+            kept = endpoints.add(
+                store, label=f"Bench {protocol}", protocol=protocol, base_url=address
+            )
+            keys.type_in(kept.name, _KEY)
+            names.append(kept.name)
+        try:
+            yield runner, names
+        finally:
+            runner.close()
+            for name in names:
+                endpoints.remove(store, name)
+
+
+def _runs(runner: Runner, names: list[str]) -> float:
+    """Seconds from asking all of them to the last one's end."""
+    sessions = [
+        runner.store.sessions.create(config=Config(provider=name, model="paced")) for name in names
+    ]
     began = time.perf_counter()
-    words = [*subject.bare(body)]
-    text = "".join(words)
-    ended = time.perf_counter()
-    assert (len(words), text[-1]) == (count, " ")
-    return ended - began
-
-
-def _with_adapter(subject: Subject, call: Call, count: int) -> float:
-    began = time.perf_counter()
-    request = subject.adapter.build(call)
-    events = subject.adapter.stream(request, subject.endpoint, Stop())
-    words = [event.text for event in events if isinstance(event, Delta)]
-    text = "".join(words)
-    ended = time.perf_counter()
-    assert (len(words), text[-1]) == (count, " ")
-    return ended - began
-
-
-def _last(url: str) -> str:
-    with urllib.request.urlopen(f"{url}/last") as answer:
-        seen: str = answer.read().decode()
-    return seen
-
-
-# --- building --------------------------------------------------------------------------------
-
-
-def _show_building(subjects: Sequence[Subject]) -> None:
-    print(f"\nBuilding the request of {max(HISTORIES):,} messages, raw items checked and hashed")
-    print(f"  {'':<46}{'the first time':>16}{'the next turn':>16}{'its JSON':>12}")
-    for subject in subjects:
-        first, later, size = [], [], 0
-        for _ in range(5):
-            conversation = Conversation(subject, "burst", max(HISTORIES))
-            request = None
-            for timings in (first, later, later, later):
-                call = _sealed(subject.adapter, conversation.next())
-                began = time.perf_counter()
-                request = build(subject.adapter, call)
-                timings.append(time.perf_counter() - began)
-            size = len(json.dumps(subject.adapter.body(request)))
-        print(
-            f"  {subject.adapter.name:<46}{milliseconds(first):>16}{milliseconds(later):>16}"
-            f"{size / 1000:>9.0f} kB"
-        )
+    sent = [runner.send(str(session.current_branch_id), "Talk to me.") for session in sessions]
+    ended = list(map(partial(runner.wait, timeout=60), [run.id for run in sent]))
+    seconds = time.perf_counter() - began
+    assert {run.finish_reason for run in ended} == {"stop"}, [run.failure for run in ended]
+    return seconds

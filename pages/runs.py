@@ -3,6 +3,7 @@
 The filter stands in the address, so that a link or the way back leads to the same table.
 """
 
+import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date, datetime
@@ -50,9 +51,11 @@ def _day(name: str) -> date | None:
 
 def choice(label: str, name: str, offered: dict[str, str], everything: str) -> None:
     """A menu for one parameter of the address."""
-    key, now = f"runs.{name}", state.asked(name)
+    now = state.asked(name)
     if now:
         offered.setdefault(now, now)
+    # With other entries it is another menu: the old one's words may mean something else by now.
+    key = f"runs.{name}.{zlib.crc32(repr(offered).encode('utf-8', 'replace'))}"
 
     def change() -> None:
         more: dict[str, str | None] = {"branch": None} if name == "session" else {}
@@ -102,14 +105,18 @@ def text() -> None:
 def filters(now: Filter) -> None:
     """All that narrows the table, in rows that break where the screen is narrow."""
     kinds = ledger.kinds(Filter(session=now.session))
-    sessions = {sums.key: sums.label for sums in ledger.sums("session", Filter())}
+    titles = {sums.key: sums.label for sums in ledger.sums("session", Filter())}
+    sessions = words.distinct(titles, lambda key: key[-4:].lower())
+    models = {one: one.partition(":")[2] for one in kinds["model"]}
+    models = words.distinct(models, lambda key: key.partition(":")[0])
     with st.container(key="runs_filters", horizontal=True, vertical_alignment="bottom"):
         choice("Session", "session", sessions, "All sessions")
         if now.session:
             branches = ledger.sums("branch", Filter(session=now.session))
             names = {sums.key: sums.label.rpartition(" / ")[2] for sums in branches}
+            names = words.distinct(names, lambda key: key[-4:].lower())
             choice("Branch", "branch", names, "All branches")
-        choice("Model", "model", {m: m.partition(":")[2] or m for m in kinds["model"]}, "Any")
+        choice("Model", "model", models, "Any")
         choice("Purpose", "purpose", {one: one for one in kinds["purpose"]}, "Any")
         choice("Outcome", "outcome", {one: words.outcome(one) for one in kinds["outcome"]}, "Any")
         if kinds["error"]:

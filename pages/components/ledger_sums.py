@@ -1,5 +1,6 @@
 """What runs come to: a strip of totals, two small charts, and the sums of each group."""
 
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -53,7 +54,7 @@ def _unpriced(total: Sums) -> str:
 
 def charts(ledger: Ledger, now: Filter) -> None:
     """Cost by day and tokens by model."""
-    by_day, by_model = ledger.sums("day", now), ledger.sums("model", now)
+    by_day, by_model = ledger.sums("day", now), _models(ledger.sums("model", now))
     left, right = st.columns(2)
     with left:
         st.markdown("**Cost by day** :small[US dollars]")
@@ -92,7 +93,8 @@ def groups(ledger: Ledger, now: Filter) -> None:
     for tab, (by, name) in zip(tabs, _SUMS.items(), strict=True):
         if tab.open:
             with tab:
-                rows = [_sum_row(one) for one in ledger.sums(by, now)]
+                found = ledger.sums(by, now)
+                rows = [_sum_row(one) for one in (_models(found) if by == "model" else found)]
                 st.dataframe(
                     rows if by != "day" else rows[::-1],
                     hide_index=True,
@@ -101,6 +103,13 @@ def groups(ledger: Ledger, now: Filter) -> None:
                     placeholder=words.NOTHING,
                     key=f"runs.sums.{by}",
                 )
+
+
+def _models(found: list[Sums]) -> list[Sums]:
+    """The sums of models, with the provider named where two serve a model of the same name."""
+    labels = {one.key: one.label for one in found}
+    names = words.distinct(labels, lambda key: key.partition(":")[0])
+    return [replace(one, label=names[one.key]) for one in found]
 
 
 def _sum_row(one: Sums) -> dict[str, Any]:

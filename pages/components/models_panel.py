@@ -179,9 +179,9 @@ def _figures_of(store: Store, provider: str, model: str, own: OwnPrice) -> None:
     scope = f"{provider}.own.{model}.{hash(own)}"
     with st.form(scope, border=False):
         first, second, third = st.columns(3)
-        asked = _dollars("In, $ per M", own.input, known.input, first, f"{scope}.in")
-        cached = _dollars("Cached, $ per M", own.cached, known.cached, second, f"{scope}.cached")
-        answered = _dollars("Out, $ per M", own.output, known.output, third, f"{scope}.out")
+        asked = _dollars("In, USD per M", own.input, known.input, first, f"{scope}.in")
+        cached = _dollars("Cached, USD per M", own.cached, known.cached, second, f"{scope}.cached")
+        answered = _dollars("Out, USD per M", own.output, known.output, third, f"{scope}.out")
         left, right, _ = st.columns(3)
         window = _tokens("Window", own.window, known.window, left, f"{scope}.window")
         limit = _tokens(
@@ -208,7 +208,7 @@ def _dollars(
     label: str, mine: Decimal | None, known: Known[Decimal], place: Any, key: str
 ) -> Decimal | None:
     value = place.number_input(
-        label.replace("$", "\\$"),
+        label,
         min_value=0.0,
         value=None if mine is None else float(mine),
         step=0.01,

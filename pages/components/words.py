@@ -1,5 +1,7 @@
 """How numbers and outcomes of runs are put into words. Unknown is said so, never shown as zero."""
 
+from collections import Counter
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from pages.components.entry import money as known_money
@@ -69,6 +71,17 @@ def duration(milliseconds: int | None) -> str:
         return f"{milliseconds / 1000:.1f} s"
     seconds = round(milliseconds / 1000)
     return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60} s"
+
+
+def distinct(names: Mapping[str, str], tell: Callable[[str], str]) -> dict[str, str]:
+    """Names by key such that no two are the same: ``tell`` says, of a key, what tells it apart.
+
+    A menu knows its entries by their words only: of two that are alike it takes the first.
+    """
+    often = Counter(names.values())
+    told = {k: f"{name} \u00b7 {tell(k)}" if often[name] > 1 else name for k, name in names.items()}
+    again = Counter(told.values())
+    return {key: f"{name} \u00b7 {key}" if again[name] > 1 else name for key, name in told.items()}
 
 
 def moment(at: str) -> str:

@@ -54,6 +54,11 @@ def totals(test: AppTest) -> str:
     return next(str(one.value) for one in test.get("html") if "totals" in str(one.value))
 
 
+def menu(test: AppTest, label: str) -> Any:
+    """A menu of the filter."""
+    return next(one for one in test.selectbox if one.label == label)
+
+
 def htmls(test: AppTest) -> str:
     return "\n".join(str(one.value) for one in test.get("html"))
 
@@ -105,8 +110,8 @@ def test_a_link_to_a_session_lists_its_runs_only_and_keeps_the_link(
     sound(test.run())
     assert len(listed(test)) == 1
     assert test.query_params["session"] in (other.id, [other.id])
-    assert test.selectbox(key="runs.session").value == other.id
-    sound(test.selectbox(key="runs.session").set_value(None).run())
+    assert menu(test, "Session").value == other.id
+    sound(menu(test, "Session").set_value(None).run())
     assert len(listed(test)) == 4
     assert "session" not in test.query_params
 
@@ -120,7 +125,7 @@ def test_a_choice_narrows_the_table(
     app: Open, talk: Session, name: str, value: str, count: int
 ) -> None:
     test = app("runs.py")
-    sound(test.selectbox(key=f"runs.{name}").set_value(value).run())
+    sound(menu(test, name.capitalize()).set_value(value).run())
     assert len(listed(test)) == count
     assert test.query_params[name] in (value, [value])
 
@@ -134,6 +139,24 @@ def test_words_of_the_error_are_looked_for(app: Open, talk: Session) -> None:
     (clear,) = [button for button in test.button if button.label == "Clear"]
     sound(clear.click().run())
     assert len(listed(test)) == 3
+
+
+def test_sessions_of_one_title_and_models_of_one_name_are_told_apart(
+    app: Open, store: Store
+) -> None:
+    same = [conversation(store, title="New session") for _ in range(3)]
+    for number, session in enumerate(same):
+        provider = ("echo", "compatible", "openai")[number]
+        begin(store, session, config=Config(provider=provider, model="echo-1"))
+    test = app("runs.py")
+    for name in ("Session", "Model"):
+        assert len(set(menu(test, name).options)) == 3
+    for session in same:
+        sound(menu(test, "Session").set_value(session.id).run())
+        assert test.query_params["session"] in (session.id, [session.id])
+        sound(test.run())
+        assert test.query_params["session"] in (session.id, [session.id])
+        assert len(listed(test)) == 1
 
 
 @pytest.mark.parametrize(

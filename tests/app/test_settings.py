@@ -247,8 +247,8 @@ def test_own_figures_are_saved_and_reset(app: Open, store: Store) -> None:
     model = next(box for box in test.selectbox if box.key == "anthropic.figures.model")
     sound(model.set_value("claude-opus-5-5").run())
     fields = {field.label: field for field in test.number_input}
-    assert fields["Out, \\$ per M"].placeholder == "20 (genai-prices)"
-    fields["In, \\$ per M"].set_value(1.5)
+    assert fields["Out, USD per M"].placeholder == "20 (genai-prices)"
+    fields["In, USD per M"].set_value(1.5)
     fields["Window, tokens"].set_value(5000)
     press(test, "Save your figures")
     mine = OwnPrice(input=Decimal("1.5"), window=5000)

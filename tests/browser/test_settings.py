@@ -109,8 +109,8 @@ def test_a_person_s_own_figures_show_in_the_settings_of_a_session(
     except AssertionError:  # the first click scrolled the page, and that closes a list again
         model.click()
     option.click()
-    page.get_by_label("In, $ per M").fill("1.5")
-    page.get_by_label("Out, $ per M").fill("3")
+    page.get_by_label("In, USD per M").fill("1.5")
+    page.get_by_label("Out, USD per M").fill("3")
     page.get_by_label("Window, tokens").fill("9000")
     press(page, "Save your figures")
     expect(page.get_by_text("Your own figures (1)")).to_be_visible()
