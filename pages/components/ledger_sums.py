@@ -80,8 +80,8 @@ def charts(ledger: Ledger, now: Filter) -> None:
         ]
         if used:
             st.bar_chart(
-                used, x="model", y=["input", "output"], x_label="", y_label="", color=[_ACCENT, _PALE],
-                horizontal=True, height=max(110, 60 + 34 * len(used)), sort=False,
+                used, x="model", y=["input", "output"], x_label="", y_label="",
+                color=[_ACCENT, _PALE], horizontal=True, height=max(110, 60 + 34 * len(used)), sort=False,
             )  # fmt: skip
         else:
             st.caption("No call with known tokens.")

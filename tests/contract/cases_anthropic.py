@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import anthropic
@@ -16,6 +17,7 @@ from core.providers import anthropic as adapter
 from core.types import Endpoint, FinishReason, Usage
 from core.wire.messages_answer import InBand
 from tests.contract.case import Scene, Stage, Trouble, ask
+from tests.contract.transport import samples
 from tests.fakes import anthropic as fake
 from tests.fakes.server import serving
 
@@ -147,7 +149,8 @@ class AnthropicCase:
         assert [seen.refused for seen in server.seen if seen.refused] == []
 
     def exceptions(self) -> Mapping[type[Exception], Sequence[tuple[Exception, type[Exception]]]]:
-        return {**_sdk_errors(), **_transport_errors()}
+        wrap = partial(anthropic.APIConnectionError, request=_REQUEST)
+        return {**_sdk_errors(), **samples(f"said {KEY}", wrap), **_unreadable()}
 
     def translate(self, exc: Exception) -> Exception:
         endpoint = Endpoint(base_url="http://127.0.0.1:1", api_key=KEY)
@@ -262,42 +265,10 @@ def _below(kind: type[Exception]) -> list[type[Exception]]:
     return [kind, *(deeper for sub in kind.__subclasses__() for deeper in _below(sub))]
 
 
-def _transport_errors() -> dict[type[Exception], Sequence[tuple[Exception, type[Exception]]]]:
-    """Raw and wrapped: before the headers the SDK wraps them, in the stream it does not."""
-    gone, slow, unread = errors.Unreachable, errors.Timeout, errors.BadReply
-    kinds: dict[type[Exception], type[Exception]] = {
-        httpx2.ConnectError: gone,
-        httpx2.ConnectTimeout: gone,
-        httpx2.ReadTimeout: slow,
-        httpx2.WriteTimeout: slow,
-        httpx2.PoolTimeout: slow,
-        httpx2.TimeoutException: slow,
-        httpx2.ReadError: gone,
-        httpx2.WriteError: gone,
-        httpx2.CloseError: gone,
-        httpx2.NetworkError: gone,
-        httpx2.ProxyError: gone,
-        httpx2.ProtocolError: gone,
-        httpx2.LocalProtocolError: gone,
-        httpx2.RemoteProtocolError: gone,
-        httpx2.UnsupportedProtocol: gone,
-        httpx2.TransportError: gone,
-        httpx2.SSEError: unread,
-        httpx2.DecodingError: unread,
-        httpx2.TooManyRedirects: unread,
-        httpx2.RequestError: unread,
-        httpx2.InvalidURL: unread,
-        UnicodeDecodeError: unread,
-        json.JSONDecodeError: unread,
-    }
-    found: dict[type[Exception], Sequence[tuple[Exception, type[Exception]]]] = {}
-    for kind, ours in kinds.items():
-        raw = kind.__new__(kind, f"said {KEY}")
-        wrapped = anthropic.APIConnectionError(request=_REQUEST)
-        wrapped.__cause__ = raw
-        wraps = issubclass(kind, httpx2.TransportError) and ours is not unread
-        found[kind] = [(raw, ours), (wrapped, ours)] if wraps else [(raw, ours)]
-    return found
+def _unreadable() -> dict[type[Exception], Sequence[tuple[Exception, type[Exception]]]]:
+    """What comes of bytes that are no text, and of text that is no JSON."""
+    kinds = (UnicodeDecodeError, json.JSONDecodeError)
+    return {kind: [(kind.__new__(kind, f"said {KEY}"), errors.BadReply)] for kind in kinds}
 
 
 CASE = AnthropicCase()

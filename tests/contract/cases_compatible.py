@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -15,6 +16,7 @@ from core import errors
 from core.providers import compatible
 from core.types import Endpoint, FinishReason, Usage
 from tests.contract.case import Scene, Stage, Trouble, ask
+from tests.contract.transport import samples
 from tests.fakes import chat_completions as fake
 from tests.fakes.server import serving
 
@@ -150,7 +152,8 @@ class CompatibleCase:
         assert [seen.refused for seen in server.seen if seen.refused] == []
 
     def exceptions(self) -> Mapping[type[Exception], Sequence[tuple[Exception, type[Exception]]]]:
-        return {**_sdk_errors(), **_transport_errors()}
+        wrap = partial(openai.APIConnectionError, request=_REQUEST)
+        return {**_sdk_errors(), **samples(f"said {KEY}", wrap)}
 
     def translate(self, exc: Exception) -> Exception:
         endpoint = Endpoint(base_url="http://127.0.0.1:1/v1", api_key=KEY)
@@ -233,42 +236,6 @@ _OF_NO_CONCERN: tuple[type[Exception], ...] = (
     openai.lib._old_api.APIRemovedInV1,
     openai.lib.azure.MutuallyExclusiveAuthError,
 )
-
-
-def _transport_errors() -> dict[type[Exception], Sequence[tuple[Exception, type[Exception]]]]:
-    """Raw and wrapped: the SDK leaks some as they are and wraps others."""
-    gone, slow = errors.Unreachable, errors.Timeout
-    kinds: dict[type[Exception], type[Exception]] = {
-        httpx2.ConnectError: gone,
-        httpx2.ConnectTimeout: gone,
-        httpx2.ReadTimeout: slow,
-        httpx2.WriteTimeout: slow,
-        httpx2.PoolTimeout: slow,
-        httpx2.TimeoutException: slow,
-        httpx2.ReadError: gone,
-        httpx2.WriteError: gone,
-        httpx2.CloseError: gone,
-        httpx2.NetworkError: gone,
-        httpx2.ProxyError: gone,
-        httpx2.ProtocolError: gone,
-        httpx2.LocalProtocolError: gone,
-        httpx2.RemoteProtocolError: gone,
-        httpx2.UnsupportedProtocol: gone,
-        httpx2.TransportError: gone,
-        httpx2.SSEError: errors.BadReply,
-        httpx2.DecodingError: errors.BadReply,
-        httpx2.TooManyRedirects: errors.BadReply,
-        httpx2.RequestError: errors.BadReply,
-        httpx2.InvalidURL: errors.BadReply,
-    }
-    found: dict[type[Exception], Sequence[tuple[Exception, type[Exception]]]] = {}
-    for kind, ours in kinds.items():
-        wrapped = openai.APIConnectionError(request=_REQUEST)
-        wrapped.__cause__ = kind(f"said {KEY}")
-        raw = (kind(f"said {KEY}"), ours)
-        wraps = issubclass(kind, httpx2.TransportError) and ours is not errors.BadReply
-        found[kind] = [raw, (wrapped, ours)] if wraps else [raw]
-    return found
 
 
 def bytes_of(request: Any) -> str:

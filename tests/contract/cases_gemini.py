@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import httpx2
 from google.genai import _api_client
 from google.genai import errors as sdk
 
@@ -14,6 +13,7 @@ from core.providers import gemini
 from core.types import Endpoint, FinishReason, Usage
 from core.wire.gemini_answer import InBand
 from tests.contract.case import Scene, Stage, Trouble, ask
+from tests.contract.transport import samples
 from tests.fakes import gemini as fake
 from tests.fakes.chat_completions import HangUp, Pause, Play, Step, sliced, sse
 from tests.fakes.server import serving
@@ -161,7 +161,7 @@ class GeminiCase:
         assert [seen.refused for seen in server.seen if seen.refused] == []
 
     def exceptions(self) -> Mapping[type[Exception], Sequence[tuple[Exception, type[Exception]]]]:
-        return {**_sdk_errors(), **_transport_errors()}
+        return {**_sdk_errors(), **samples(f"said {KEY}")}  # it leaks them as they are
 
     def translate(self, exc: Exception) -> Exception:
         endpoint = Endpoint(base_url="http://127.0.0.1:1", api_key=KEY)
@@ -217,35 +217,6 @@ def _sdk_errors() -> dict[type[Exception], Sequence[tuple[Exception, type[Except
             )
         },
     }
-
-
-def _transport_errors() -> dict[type[Exception], Sequence[tuple[Exception, type[Exception]]]]:
-    """The SDK leaks all of them as they are."""
-    gone, slow, unread = errors.Unreachable, errors.Timeout, errors.BadReply
-    kinds: dict[type[Exception], type[Exception]] = {
-        httpx2.ConnectError: gone,
-        httpx2.ConnectTimeout: gone,
-        httpx2.ReadTimeout: slow,
-        httpx2.WriteTimeout: slow,
-        httpx2.PoolTimeout: slow,
-        httpx2.TimeoutException: slow,
-        httpx2.ReadError: gone,
-        httpx2.WriteError: gone,
-        httpx2.CloseError: gone,
-        httpx2.NetworkError: gone,
-        httpx2.ProxyError: gone,
-        httpx2.ProtocolError: gone,
-        httpx2.LocalProtocolError: gone,
-        httpx2.RemoteProtocolError: gone,
-        httpx2.UnsupportedProtocol: gone,
-        httpx2.TransportError: gone,
-        httpx2.SSEError: unread,
-        httpx2.DecodingError: unread,
-        httpx2.TooManyRedirects: unread,
-        httpx2.RequestError: unread,
-        httpx2.InvalidURL: unread,
-    }
-    return {kind: [(kind(f"said {KEY}"), ours)] for kind, ours in kinds.items()}
 
 
 CASE = GeminiCase()
