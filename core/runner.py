@@ -139,9 +139,7 @@ class Runner:
         run = self.store.runs.get(run_id)
         if run.context_tip_id is None:
             raise NotFound("What was asked is not there any more.")
-        return self._ask(
-            run.branch_id, None, run.context_tip_id, config or run.config, run.purpose
-        )
+        return self._ask(run.branch_id, None, run.context_tip_id, config or run.config, run.purpose)
 
     def go_on(self, branch_id: str, node_id: str, *, config: Config | None = None) -> Run:
         """*Continue* an answer that stopped early; both texts become one new node."""

@@ -115,9 +115,7 @@ class Anthropic:
     def assume(self, model: str) -> ModelInfo:
         """Every setting that a Claude may have; one that this one has not is refused by name."""
         knobs = _knobs(_WAYS, _LEVELS)
-        return ModelInfo(
-            id=model, label=model, knobs=knobs, thinking=True, images=True, tools=True
-        )
+        return ModelInfo(id=model, label=model, knobs=knobs, thinking=True, images=True, tools=True)
 
     def build(self, call: Call) -> Request:
         """The call as messages. Raises :class:`Unsupported` for what Claude does not take."""

@@ -81,7 +81,8 @@ def charts(ledger: Ledger, now: Filter) -> None:
         if used:
             st.bar_chart(
                 used, x="model", y=["input", "output"], x_label="", y_label="",
-                color=[_ACCENT, _PALE], horizontal=True, height=max(110, 60 + 34 * len(used)), sort=False,
+                color=[_ACCENT, _PALE], horizontal=True, sort=False,
+                height=max(110, 60 + 34 * len(used)),
             )  # fmt: skip
         else:
             st.caption("No call with known tokens.")

@@ -7,6 +7,13 @@ from playwright.sync_api import Locator, Page, expect
 
 from core import Config
 from tests.browser.desk import ECHO, Desk, conversation
+from tests.browser.server import Server
+
+
+@pytest.fixture
+def server(own_server: Server) -> Server:
+    """An app of its own: estimates learn from every answer of a model, also of other tests."""
+    return own_server
 
 
 def meter(page: Page) -> Locator:

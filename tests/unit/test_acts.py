@@ -323,6 +323,22 @@ def test_an_offered_fork_asks_beside_the_last_question(
     assert runner.store.branches.queued(main) == []
 
 
+def test_what_was_sent_is_shown_and_nothing_moves(
+    act: Act, runner: Runner, session: Session, main: str
+) -> None:
+    news: list[News] = []
+    run = ask(runner, main, "hello")
+    runner.listen(news.append)
+    assert act("sent", run=run.id) == Result(sent=run.id, stay=True)
+    assert news == []
+    stranger = runner.store.sessions.create(config=session.config)
+    assert stranger.current_branch_id
+    other = ask(runner, stranger.current_branch_id, "elsewhere")
+    for gone in (other.id, "no such run"):
+        with pytest.raises(NotFound):
+            act("sent", run=gone)
+
+
 def test_whatever_goes_wrong_has_a_next_step(act: Act, runner: Runner, main: str) -> None:
     (node,) = grow(runner.store, main, "q")
     act("bin", node=node.id)
