@@ -269,7 +269,7 @@ def test_the_list_tells_which_sessions_are_answering(
 def test_an_answer_that_came_while_one_was_away_is_marked_until_one_looks(desk: Desk) -> None:
     store = desk.server.store
     desk.open(conversation(store, title="Left alone"))
-    desk.send("/delay 300\none two three four five")
+    desk.send("/delay 300\none two three four five six seven eight nine ten eleven twelve")
     expect(desk.live).to_contain_text("one")
     desk.open(conversation(store, title="Looked at meanwhile"))
     news = desk.sidebar.get_by_role("button", name="Left alone · new answer")
