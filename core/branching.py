@@ -20,7 +20,7 @@ def fork(store: Store, node_id: str, *, from_branch: str, name: str | None = Non
         branch = store.branches.create(
             node.session_id, name or _auto_name(store, node), node_id, forked_from=node_id
         )
-        store.branches.copy_overrides(from_branch, branch.id)
+        store.branches.inherit(from_branch, branch.id)
         store.sessions.change(node.session_id, current_branch_id=branch.id)
         return branch
 
@@ -36,6 +36,7 @@ def sibling(store: Store, node_id: str, parts: Parts) -> Node:
             parts,
             author="hand-edited",
             source_id=original.id,
+            sent_suffix=original.sent_suffix,
         )
     )
 
@@ -61,7 +62,7 @@ def arrive(store: Store, branch_id: str, node: Node, *, replaces: str | None, wh
     made = store.branches.create(
         node.session_id, _auto_name(store, node), node.id, forked_from=node.parent_id
     )
-    store.branches.copy_overrides(branch_id, made.id)
+    store.branches.inherit(branch_id, made.id)
     store.sessions.change(node.session_id, current_branch_id=made.id)
     return made
 

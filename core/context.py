@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.beginnings import Beginnings
-from core.types import Call, Config, Message, Node, Session, Text
+from core.errors import UserError
+from core.policies import NOTHING, POLICIES, Choices, applicable, current_turn, plan, render
+from core.types import Branch, Call, Config, Message, Node, Session, Text
 
 _CONTINUE = (
     "Your last message was cut off. Continue it exactly where it stopped: do not repeat"
@@ -17,14 +19,52 @@ _CONTINUE = (
 _formatted: Beginnings[tuple[Message, ...]] = Beginnings()
 
 
-def call_for(lineage: Sequence[Node], config: Config, session: Session) -> Call:
-    """The call that asks for an answer to the last node of ``lineage``."""
+def call_for(
+    lineage: Sequence[Node], config: Config, session: Session, choices: Choices = NOTHING
+) -> Call:
+    """The call that asks for an answer to the last node of ``lineage``.
+
+    Raises ``UserError`` for a context policy that there is not.
+    """
     return Call(
         model=config.model,
         system=system_text(config, session),
-        messages=full(lineage),
+        messages=in_context(lineage, config, choices),
         sampling=config.sampling,
     )
+
+
+def config_for(session: Session, branch: Branch) -> Config:
+    """The session's config, with the branch's own context policy."""
+    config = session.config
+    return replace(
+        config,
+        policy=branch.policy or config.policy,
+        keep_turns=config.keep_turns if branch.keep_turns is None else branch.keep_turns,
+    )
+
+
+def in_context(
+    lineage: Sequence[Node], config: Config, choices: Choices = NOTHING
+) -> tuple[Message, ...]:
+    """The messages that a policy sends of a lineage, with what the branch changes about it."""
+    if config.policy not in POLICIES:
+        raise UserError(
+            f"This Turntree knows no context policy called {config.policy!r}.",
+            hint="Choose another under Context.",
+        )
+    messages = full(lineage)
+    if config.policy in ("full", "auto") and not choices:
+        return messages
+    nodes = with_parts(lineage)
+    items = plan(config.policy, nodes, choices, config.keep_turns)
+    recap = applicable(nodes, choices.recap, current_turn(nodes))
+    return render(items, nodes, messages, recap)
+
+
+def with_parts(lineage: Sequence[Node]) -> tuple[Node, ...]:
+    """The nodes that are messages: one without parts is nothing on the wire."""
+    return tuple(node for node in lineage if node.parts)
 
 
 def full(lineage: Sequence[Node]) -> tuple[Message, ...]:

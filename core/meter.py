@@ -23,6 +23,7 @@ from core.estimate import Calibration, calibrated, sums, tokens_of
 from core.keys import endpoint_of
 from core.models import facts, price
 from core.providers import adapter, adapters
+from core.recap import choices_of
 from core.store import Store
 from core.types import AttachmentRef, Caching, Config, Node, Run, Session, Text, Usage
 from core.view import View
@@ -84,7 +85,7 @@ class Meter:
 
 def measure(store: Store, view: View, config: Config | None = None) -> Meter:
     """Measure what the next message of a view is sent with, before its own words."""
-    config = config or view.session.config
+    config = config or view.config
     found = adapters().get(config.provider)
     scale = _Scale(store, view, config)
     keeping = found.caching(config.model) if found else None
@@ -107,11 +108,12 @@ def count(store: Store, view: View, config: Config | None = None) -> int:
 
     Raises a ``TurntreeError``: among others ``Unsupported`` where nobody counts.
     """
-    config = config or view.session.config
+    config = config or view.config
     found = adapter(config.provider)
     held = store.attachments.pending(view.branch.id)
     node = new_node(view.session.id, view.tip_id, "user", (*held, Text(text="a")))
-    asked = prepare(store, node.id, node, config, view.session, "reply")
+    choices = choices_of(store, view.branch.id)
+    asked = prepare(store, (*view.lineage, node), config, view.session, "reply", choices)
     if asked.failure is not None:
         raise UserError(asked.failure.message, hint=asked.failure.hint)
     tokens = found.count_tokens(asked.request, endpoint_of(found)) if found.counts else None

@@ -7,17 +7,16 @@ swept up as *interrupted*, with every saved word kept as a node.
 """
 
 import logging
-import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from types import EllipsisType
 from typing import Self
 
-from core.asking import Prepared, prepare
+from core.asking import Prepared, path_to, prepare, ready
 from core.branching import arrive, edit, new_node
+from core.context import config_for
 from core.endpoints import reload
 from core.errors import Busy, DiskFull, NotFound, ReadOnly, UserError
 from core.files import heading, message, reworded
@@ -26,12 +25,17 @@ from core.keys import endpoint_of
 from core.live import Live, Outcome
 from core.owner import is_dead, this_process
 from core.providers import adapter
+from core.recap import choices_of
+from core.recapping import recap_first
+from core.roster import Roster
 from core.settle import settle
+from core.steering import check, reminder
 from core.store import Store
 from core.types import (
+    CONVERSATION,
     AttachmentRef,
+    Call,
     Config,
-    Delta,
     Node,
     Parts,
     Purpose,
@@ -54,32 +58,18 @@ class Queued:
     branch_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class News:
-    """Something happened that open pages want to know: ``kind`` is started, ended or changed."""
-
-    kind: str
-    session_id: str
-    run_id: str | None = None
-    branch_id: str | None = None
-    node_id: str | None = None
-
-
-class Runner:
+class Runner(Roster):
     """Starts, follows and stops runs. One for each process and database."""
 
     def __init__(self, store: Store) -> None:
-        self.store = store
+        super().__init__(store)
         self.owner = this_process()
-        self._live: dict[str, Live] = {}
-        self._lock = threading.Lock()
-        self._listeners: list[Callable[[News], None]] = []
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="turntree-run")
         self._closed = False
         reload(store)
         self.sweep()
         store.branches.hold_forgotten()
-        self._keeper = Keeper(store, self._lives, self.sweep)
+        self._keeper = Keeper(store, self.lives, self.sweep)
 
     def __enter__(self) -> Self:
         return self
@@ -139,7 +129,8 @@ class Runner:
         run = self.store.runs.get(run_id)
         if run.context_tip_id is None:
             raise NotFound("What was asked is not there any more.")
-        return self._ask(run.branch_id, None, run.context_tip_id, config or run.config, run.purpose)
+        purpose: Purpose = "continue" if run.purpose == "continue" else "reply"
+        return self._ask(run.branch_id, None, run.context_tip_id, config or run.config, purpose)
 
     def go_on(self, branch_id: str, node_id: str, *, config: Config | None = None) -> Run:
         """*Continue* an answer that stopped early; both texts become one new node."""
@@ -162,54 +153,25 @@ class Runner:
         parts = message(text or waiting["text"], waiting["files"])
         return self._send(branch.id, parts, at, None, takes=queued_id)
 
+    def side(
+        self, branch_id: str, call: Call, config: Config, purpose: Purpose, *, at: str | None
+    ) -> Run:
+        """Ask something beside the conversation: no node comes of it.
+
+        ``at`` is the node that it is about. The words stream as :meth:`live` tells, and stay in
+        ``Run.partial``. Raises ``UserError`` where a budget is used up.
+        """
+        branch = self.store.branches.get(branch_id)
+        session = self.store.sessions.get(branch.session_id)
+        check(self.store, session)
+        asked = ready(self.store, self.store.nodes.lineage(at), call, config)
+        run = self._new_run(session.id, branch_id, at, purpose, config)
+        return self._launch(self._begin(run, asked, session.objective), asked)
+
     def stop(self, run_id: str) -> None:
         """Close the stream; what has arrived is kept as an answer marked *stopped*."""
         if live := self.live(run_id):
             live.stop.set()
-
-    # --- looking on ---
-
-    def live(self, run_id: str) -> Live | None:
-        """The run as it streams, while this process owns it."""
-        return self._live.get(run_id)
-
-    def live_in(self, session_id: str) -> list[Live]:
-        """The session's runs that stream now."""
-        return [live for live in self._lives() if live.run.session_id == session_id]
-
-    def answering(self, branch_id: str, tip_id: str | None) -> Run | None:
-        """The run, of any process, that is about to answer this tip for this branch."""
-        for run in self.store.runs.not_ended():
-            if run.branch_id == branch_id and run.context_tip_id == tip_id:
-                return run
-        return None
-
-    def follow(self, run_id: str) -> Iterator[Delta]:
-        """Every word of a run from its beginning, as it comes; ends with the run."""
-        live = self.live(run_id)
-        position = 0
-        while live is not None:
-            done = live.done.is_set()
-            yield from live.deltas[position : (position := len(live.deltas))]
-            if done:
-                return
-            live.more_than(position)
-
-    def wait(self, run_id: str, timeout: float | None = None) -> Run:
-        """Wait until a run of this process has ended, and return it."""
-        if live := self.live(run_id):
-            live.done.wait(timeout)
-        return self.store.runs.get(run_id)
-
-    def listen(self, callback: Callable[[News], None]) -> Callable[[], None]:
-        """Be told of news, from any thread; returns how to stop listening."""
-        self._listeners.append(callback)
-        return lambda: self._listeners.remove(callback)
-
-    def announce(self, session_id: str, kind: str = "changed", **more: str | None) -> None:
-        """Tell every listener."""
-        for callback in tuple(self._listeners):
-            callback(News(kind=kind, session_id=session_id, **more))
 
     # --- keeping ---
 
@@ -228,7 +190,7 @@ class Runner:
     def close(self) -> None:
         """Stop every run, keep what has arrived, and end the threads."""
         self._closed = True
-        lives = self._lives()
+        lives = self.lives()
         for live in lives:
             live.stop.set()
         for live in lives:
@@ -254,8 +216,10 @@ class Runner:
         config: Config | None,
         takes: str | None = None,
     ) -> Run:
-        session_id = self.store.branches.get(branch_id).session_id
-        node = new_node(session_id, at, "user", parts)
+        session = self.store.sessions.get(self.store.branches.get(branch_id).session_id)
+        turn = 1 + sum(node.role == "user" for node in self.store.nodes.lineage(at))
+        said = reminder(session, turn)
+        node = new_node(session.id, at, "user", parts, sent_suffix=said)
         return self._ask(branch_id, node, node.id, config, replaces=at, takes=takes)
 
     def _ask(
@@ -272,35 +236,66 @@ class Runner:
         """Start a run that answers ``tip_id``; ``node``, if given, is that tip, yet unwritten.
 
         What the person wrote is kept even when it cannot be asked: the run then has failed.
-        ``takes`` is the queued message that this sends.
+        ``takes`` is the queued message that this sends. A recap that is due goes first; its end
+        begins the run that was asked for. Raises ``UserError`` where a budget is used up.
         """
-        session = self.store.sessions.get(self.store.branches.get(branch_id).session_id)
-        config = config or session.config
-        asked = prepare(self.store, tip_id, node, config, session, purpose)
+        branch = self.store.branches.get(branch_id)
+        session = self.store.sessions.get(branch.session_id)
+        check(self.store, session)
+        config = config or config_for(session, branch)
+        lineage = path_to(self.store, tip_id, node)
+        asked = None
+        if purpose == "reply":
+            asked = recap_first(self.store, branch, session, config, lineage)
+        if asked is not None:
+            purpose = "auto_recap"
+        else:
+            choices = choices_of(self.store, branch_id)
+            asked = prepare(self.store, lineage, config, session, purpose, choices)
         run = self._new_run(session.id, branch_id, tip_id, purpose, config)
+        live = self._begin(run, asked, session.objective, node, replaces=replaces, takes=takes)
+        return self._launch(live, asked)
+
+    def _begin(
+        self,
+        run: Run,
+        asked: Prepared,
+        objective: str,
+        node: Node | None = None,
+        *,
+        replaces: str | None = None,
+        takes: str | None = None,
+    ) -> Live:
+        """Write a run, with the message it answers if that is yet unwritten."""
         live = self._register(Live(run, asked.sealed))
+        self._keeper.wake()
         try:
             with self.store.write():
                 if takes is not None:
                     self.store.branches.take_queued(takes)
                 if node is not None:
                     self.store.nodes.add(node)
-                    placed = arrive(self.store, branch_id, node, replaces=replaces, why="send")
+                    placed = arrive(self.store, run.branch_id, node, replaces=replaces, why="send")
                     live.run = replace(live.run, branch_id=placed.id)
-                    self.store.sessions.touch(session.id, heading(node.parts))
-                self._write_start(live.run, asked, session.objective)
+                    self.store.sessions.touch(run.session_id, heading(node.parts))
+                self._write_start(live.run, asked, objective)
         except BaseException:
             self._forget(live)
             raise
+        return live
+
+    def _launch(self, live: Live, asked: Prepared) -> Run:
+        """Let a written run stream, or end at once if it cannot be asked."""
+        run = live.run
+        if asked.failure is not None:
+            self._forget(live)
+        self.announce(run.session_id, "started", run_id=run.id, branch_id=run.branch_id)
         if asked.failure is None:
             self._pool.submit(self._work, live, asked.request)
-        else:
-            self._forget(live)
-        self.announce(session.id, "started", run_id=live.run.id, branch_id=live.run.branch_id)
-        return live.run
+        return run
 
     def _new_run(
-        self, session_id: str, branch_id: str, tip_id: str, purpose: Purpose, config: Config
+        self, session_id: str, branch_id: str, tip_id: str | None, purpose: Purpose, config: Config
     ) -> Run:
         return Run(
             id=new_id(),
@@ -315,27 +310,12 @@ class Runner:
         )
 
     def _write_start(self, run: Run, asked: Prepared, objective: str) -> None:
-        overrides = self.store.branches.overrides(run.branch_id)
+        overrides = self.store.recaps.overrides(run.branch_id)
         self.store.runs.start(run, request=asked.request, overrides=overrides, objective=objective)
         if asked.failure is not None:
             self.store.runs.end(run.id, finish_reason="error", node_id=None, failure=asked.failure)
-            self.store.branches.hold_queue(run.branch_id)
-
-    def _lives(self) -> list[Live]:
-        with self._lock:
-            return list(self._live.values())
-
-    def _register(self, live: Live) -> Live:
-        # Before the run is written, so that no sweep takes it for an orphan.
-        with self._lock:
-            self._live[live.run.id] = live
-        self._keeper.wake()
-        return live
-
-    def _forget(self, live: Live) -> None:
-        with self._lock:
-            self._live.pop(live.run.id, None)
-        live.end()
+            if run.purpose in CONVERSATION:
+                self.store.branches.hold_queue(run.branch_id)
 
     def _work(self, live: Live, request: Request) -> None:
         try:
@@ -364,9 +344,21 @@ class Runner:
                 return
 
     def _settle(self, run: Run, parts: Parts, outcome: Outcome) -> bool:
-        settled = settle(self.store, run, parts, outcome)
-        if settled is None:
-            return False
+        """End a run; after a recap that went first, begin the answer in the same transaction."""
+        goes_on = run.purpose == "auto_recap" and not self._closed
+        goes_on = goes_on and outcome.finish_reason not in ("stopped", "interrupted")
+        answer = None
+        try:
+            with self.store.write():
+                settled = settle(self.store, run, parts, outcome)
+                if settled is None:
+                    return False
+                if goes_on:
+                    answer = self._after_recap(run)
+        except BaseException:
+            if answer is not None:
+                self._forget(answer[0])
+            raise
         self.announce(
             run.session_id,
             "ended",
@@ -374,7 +366,18 @@ class Runner:
             branch_id=settled.branch_id,
             node_id=settled.node_id,
         )
+        if answer is not None:
+            self._launch(*answer)
         return True
+
+    def _after_recap(self, recapped: Run) -> tuple[Live, Prepared]:
+        session = self.store.sessions.get(recapped.session_id)
+        tip_id, config = str(recapped.context_tip_id), recapped.config
+        choices = choices_of(self.store, recapped.branch_id)
+        lineage = self.store.nodes.lineage(tip_id)
+        asked = prepare(self.store, lineage, config, session, "reply", choices)
+        run = self._new_run(session.id, recapped.branch_id, tip_id, "reply", config)
+        return self._begin(run, asked, session.objective), asked
 
     def _send_next(self, run: Run, outcome: Outcome) -> None:
         if outcome.finish_reason != "stop" or self._closed:
@@ -383,5 +386,9 @@ class Runner:
         for branch in self.store.branches.with_tip_in([node_id] if node_id else []):
             for waiting in self.store.branches.queued(branch.id):
                 if waiting["state"] == "waiting":
-                    self.send_queued(waiting["id"])
+                    try:
+                        self.send_queued(waiting["id"])
+                    except UserError:  # a budget is used up: the person decides
+                        self.store.branches.hold_queue(branch.id)
+                        self.announce(run.session_id)
                     return

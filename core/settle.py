@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from core.branching import arrive, new_node
+from core.context import with_parts
 from core.live import Outcome, joined
 from core.models import price
+from core.recap import activate, add, boundary
 from core.store import Store
-from core.types import Node, Parts, Run
+from core.types import Node, Parts, Run, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,8 @@ def settle(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Settled | 
     # Before the transaction: the first price takes a moment to find.
     cost = _cost(store, run, outcome)
     with store.write():
-        node = _answer(store, run, parts, outcome) if parts else None
+        aside = run.purpose not in ("reply", "continue")
+        node = _answer(store, run, parts, outcome) if parts and not aside else None
         if not store.runs.end(
             run.id,
             finish_reason=outcome.finish_reason,
@@ -36,13 +39,29 @@ def settle(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Settled | 
             first_token_ms=outcome.first_token_ms,
             duration_ms=outcome.duration_ms,
             failure=outcome.failure,
+            words=parts if aside else (),
         ):
             return None
+        if aside:
+            return _beside(store, run, parts, outcome)
         branch_id = _place(store, run, node) if node else run.branch_id
         if outcome.finish_reason != "stop" or node is None:
             store.branches.hold_queue(branch_id)
         store.sessions.touch(run.session_id)
         return Settled(branch_id=branch_id, node_id=node.id if node else None)
+
+
+def _beside(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Settled:
+    """The end of what makes no node. A recap that wrote itself is active from now on."""
+    if run.purpose == "auto_recap" and outcome.finish_reason == "stop":
+        nodes = with_parts(store.nodes.lineage(run.context_tip_id))
+        cut, text = boundary(nodes, run.config.keep_turns), text_of(parts)
+        if cut is not None and text.strip():
+            written = add(store, run.session_id, cut.id, text, run_id=run.id)
+            activate(store, run.branch_id, written.id)
+    elif run.purpose == "auto_recap" and outcome.finish_reason in ("stopped", "interrupted"):
+        store.branches.hold_queue(run.branch_id)
+    return Settled(branch_id=run.branch_id, node_id=None)
 
 
 def _cost(store: Store, run: Run, outcome: Outcome) -> int | None:

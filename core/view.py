@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.context import config_for
 from core.errors import NotFound
 from core.store import Store
 from core.tree import siblings, turns
-from core.types import Branch, Node, Run, Session
+from core.types import Branch, Config, Node, Run, Session
 
 WINDOW = 40
 
@@ -33,6 +34,11 @@ class View:
     def on_branch(self) -> bool:
         """Whether the tab looks at the branch's own tip."""
         return self.tip_id == self.branch.tip_id
+
+    @property
+    def config(self) -> Config:
+        """What the next answer of the branch is asked with."""
+        return config_for(self.session, self.branch)
 
     @property
     def turn(self) -> int:

@@ -24,8 +24,8 @@ from core.errors import NotFound, TurntreeError
 from core.exchange import FILES, exchange, written
 from core.files import small_picture
 from core.live import Live
-from core.runner import News
-from core.types import PARTS
+from core.roster import News
+from core.types import CONVERSATION, PARTS
 from core.view import show
 from core.wire.files import IMAGES, PDF
 from pages import backend
@@ -198,7 +198,11 @@ class _Watcher:
 
     async def watch(self) -> None:
         """Send the state, then every change, until the tab hangs up."""
-        lives = backend.runner().live_in(self._session)
+        lives = [
+            live
+            for live in backend.runner().live_in(self._session)
+            if live.run.purpose in CONVERSATION
+        ]
         self._read = {live.run.id: _Reader(live) for live in lives}
         tips = await run_in_threadpool(_tips, self._session)
         runs = [reader.whole() for reader in self._read.values()]
@@ -219,7 +223,7 @@ class _Watcher:
         mine = news.session_id == self._session
         if mine and news.kind == "started" and news.run_id not in self._read:
             live = backend.runner().live(news.run_id or "")
-            if live is not None:
+            if live is not None and live.run.purpose in CONVERSATION:
                 reader = self._read[live.run.id] = _Reader(live)
                 await self._send({"type": "started", **reader.whole()})
         elif mine and news.kind == "ended":

@@ -11,6 +11,7 @@ from core.store.database import Database, open_database
 from core.store.ledger import Ledger
 from core.store.nodes import Nodes
 from core.store.providers import Providers
+from core.store.recaps import Recaps
 from core.store.runs import Runs
 from core.store.search import Search
 from core.store.sessions import Sessions
@@ -26,6 +27,7 @@ class Store:
         self.sessions = Sessions(db)
         self.nodes = Nodes(db)
         self.branches = Branches(db)
+        self.recaps = Recaps(db)
         self.runs = Runs(db)
         self.attachments = Attachments(db)
         self.search = Search(db)

@@ -1,4 +1,4 @@
-"""Branches, the only pointers that move; their moves, overrides, recaps and waiting words."""
+"""Branches, the only pointers that move; their moves, their bins and waiting words."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -7,9 +7,12 @@ from typing import Any, Literal
 from core.errors import NameTaken, NotFound
 from core.store.attachments import files_in, files_json
 from core.store.database import Database
-from core.types import AttachmentRef, Branch, Override, Recap, new_id, now, well_formed
+from core.types import AttachmentRef, Branch, new_id, now, well_formed
 
-_COLUMNS = "id, session_id, name, tip_id, forked_from_node_id, status, note, created_at, binned_at"
+_COLUMNS = (
+    "id, session_id, name, tip_id, forked_from_node_id, status, note, created_at, binned_at,"
+    " policy, keep_turns, linked_to, past_budget"
+)
 _WAITING = "SELECT id, branch_id, text, state, files_json FROM queue"
 QueueState = Literal["waiting", "held", "offer"]
 
@@ -45,7 +48,7 @@ class Branches:
         """The branch, binned or not. Raises :class:`NotFound`."""
         with self._db.read() as db:
             for row in db.query(f"SELECT {_COLUMNS} FROM branches WHERE id = ?", [branch_id]):
-                return Branch(**row)
+                return _branch(row)
         raise NotFound("There is no such branch.")
 
     def of(self, session_id: str, *, binned: bool = False) -> list[Branch]:
@@ -56,7 +59,7 @@ class Branches:
                 f" AND binned_at IS {'NOT ' if binned else ''}NULL ORDER BY id",
                 [session_id],
             )
-            return [Branch(**row) for row in rows]
+            return [_branch(row) for row in rows]
 
     def forked_at(self, node_ids: Iterable[str]) -> dict[str, list[Branch]]:
         """Node id to the live branches that were forked there."""
@@ -67,7 +70,7 @@ class Branches:
                 " AND forked_from_node_id IN (SELECT value FROM json_each(?)) ORDER BY id",
                 [json.dumps(list(node_ids))],
             ):
-                found.setdefault(row["forked_from_node_id"], []).append(Branch(**row))
+                found.setdefault(row["forked_from_node_id"], []).append(_branch(row))
         return found
 
     def with_tip_in(self, node_ids: Iterable[str]) -> list[Branch]:
@@ -78,7 +81,7 @@ class Branches:
                 " AND tip_id IN (SELECT value FROM json_each(?)) ORDER BY id",
                 [json.dumps(list(node_ids))],
             )
-            return [Branch(**row) for row in rows]
+            return [_branch(row) for row in rows]
 
     def move(
         self, branch_id: str, to: str | None, *, why: str, expected: str | Literal[0] | None = 0
@@ -148,6 +151,40 @@ class Branches:
                 "UPDATE branches SET note = ? WHERE id = ?", [well_formed(note), branch_id]
             )
 
+    def choose_policy(self, branch_id: str, policy: str | None, keep_turns: int | None) -> None:
+        """Set the branch's own context policy; None leaves it to the session's config."""
+        with self._db.write() as db:
+            db.conn.execute(
+                "UPDATE branches SET policy = ?, keep_turns = ? WHERE id = ?",
+                [policy, keep_turns, branch_id],
+            )
+
+    def link(self, branch_id: str, to_branch: str) -> None:
+        """Note that the branch was consolidated from another."""
+        with self._db.write() as db:
+            db.conn.execute(
+                "UPDATE branches SET linked_to = ? WHERE id = ?", [to_branch, branch_id]
+            )
+
+    def go_past_budget(self, branch_id: str) -> None:
+        """Note that the person chose to go on after the planned turns."""
+        with self._db.write() as db:
+            db.conn.execute("UPDATE branches SET past_budget = 1 WHERE id = ?", [branch_id])
+
+    def inherit(self, from_branch: str, to_branch: str) -> None:
+        """Let a fork begin with the context policy and the overrides of what it left."""
+        with self._db.write() as db:
+            db.conn.execute(
+                "UPDATE branches SET (policy, keep_turns) ="
+                " (SELECT policy, keep_turns FROM branches WHERE id = ?) WHERE id = ?",
+                [from_branch, to_branch],
+            )
+            db.conn.execute(
+                "INSERT OR IGNORE INTO overrides SELECT ?, kind, node_or_recap_id"
+                " FROM overrides WHERE branch_id = ?",
+                [to_branch, from_branch],
+            )
+
     def bin(self, branch_id: str, at: str | None) -> None:
         """Hide the branch, or with ``None`` show it again."""
         with self._db.write() as db:
@@ -191,73 +228,6 @@ class Branches:
                 [session_id],
             )
             return {row["root_id"] for row in rows}
-
-    # --- overrides and recaps ---
-
-    def overrides(self, branch_id: str) -> tuple[Override, ...]:
-        """What the branch changes about its context."""
-        with self._db.read() as db:
-            rows = db.query(
-                "SELECT kind, node_or_recap_id FROM overrides WHERE branch_id = ?"
-                " ORDER BY kind, node_or_recap_id",
-                [branch_id],
-            )
-            return tuple(
-                Override(kind=row["kind"], target_id=row["node_or_recap_id"]) for row in rows
-            )
-
-    def override(self, branch_id: str, override: Override, *, on: bool = True) -> None:
-        """Set or remove an override. A branch has one active recap at most."""
-        with self._db.write() as db:
-            if override.kind == "recap":
-                db.conn.execute(
-                    "DELETE FROM overrides WHERE branch_id = ? AND kind = 'recap'", [branch_id]
-                )
-            row = [branch_id, override.kind, override.target_id]
-            db.conn.execute(
-                "INSERT OR IGNORE INTO overrides VALUES (?,?,?)"
-                if on
-                else "DELETE FROM overrides WHERE branch_id = ? AND kind = ?"
-                " AND node_or_recap_id = ?",
-                row,
-            )
-
-    def copy_overrides(self, from_branch: str, to_branch: str) -> None:
-        """Let a fork inherit what was active."""
-        with self._db.write() as db:
-            db.conn.execute(
-                "INSERT OR IGNORE INTO overrides SELECT ?, kind, node_or_recap_id"
-                " FROM overrides WHERE branch_id = ?",
-                [to_branch, from_branch],
-            )
-
-    def add_recap(self, recap: Recap) -> Recap:
-        """Write a recap; it changes nothing until a branch activates it."""
-        with self._db.write() as db:
-            db.conn.execute(
-                "INSERT INTO recaps (id, session_id, covers_to, text, run_id, edited_from,"
-                " created_at) VALUES (?,?,?,?,?,?,?)",
-                [
-                    recap.id,
-                    recap.session_id,
-                    recap.covers_to,
-                    well_formed(recap.text),
-                    recap.run_id,
-                    recap.edited_from,
-                    recap.created_at,
-                ],
-            )
-        return recap
-
-    def recaps(self, session_id: str) -> list[Recap]:
-        """Every recap of the session, oldest first."""
-        with self._db.read() as db:
-            rows = db.query(
-                "SELECT id, session_id, covers_to, text, run_id, edited_from, created_at"
-                " FROM recaps WHERE session_id = ? ORDER BY id",
-                [session_id],
-            )
-            return [Recap(**row) for row in rows]
 
     # --- the queue: what a person sent while an answer was on its way ---
 
@@ -334,3 +304,7 @@ class Branches:
                 [session_id, well_formed(name)],
             ).fetchone():
                 raise NameTaken(f"A branch of this session is already called {name!r}.")
+
+
+def _branch(row: Mapping[str, Any]) -> Branch:
+    return Branch(**{**row, "past_budget": bool(row["past_budget"])})

@@ -182,6 +182,35 @@ def m005_attachments(db: Database) -> None:
     )
 
 
+@steps()
+def m006_refinement(db: Database) -> None:
+    """Steering, budgets, context policies of a branch, and what was asked for along the way."""
+    _run(
+        db,
+        "ALTER TABLE sessions ADD COLUMN remind_every INTEGER NOT NULL DEFAULT 3",
+        "ALTER TABLE sessions ADD COLUMN drift_every INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE sessions ADD COLUMN money_budget INTEGER",
+        "ALTER TABLE sessions ADD COLUMN token_budget INTEGER",
+        "ALTER TABLE sessions ADD COLUMN over_budget TEXT NOT NULL DEFAULT 'warn'",
+        "ALTER TABLE sessions ADD COLUMN auto_recap REAL",
+        "ALTER TABLE branches ADD COLUMN policy TEXT",
+        "ALTER TABLE branches ADD COLUMN keep_turns INTEGER",
+        "ALTER TABLE branches ADD COLUMN linked_to TEXT",
+        "ALTER TABLE branches ADD COLUMN past_budget INTEGER NOT NULL DEFAULT 0",
+        """
+        CREATE TABLE requirements (
+            id TEXT PRIMARY KEY,
+            session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+            node_id TEXT NOT NULL REFERENCES nodes(id) ON DELETE CASCADE,
+            text TEXT NOT NULL, honoured INTEGER, note TEXT NOT NULL DEFAULT '', run_id TEXT,
+            created_at TEXT NOT NULL, dropped_at TEXT)
+        """,
+        "CREATE INDEX requirements_by_node ON requirements(node_id)",
+        "CREATE INDEX requirements_by_session ON requirements(session_id)",
+        "CREATE INDEX recaps_by_node ON recaps(covers_to)",
+    )
+
+
 def reassert_triggers(db: Database) -> None:
     """Make every trigger whose tables exist anew.
 

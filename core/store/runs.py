@@ -18,6 +18,7 @@ from core.store.database import Database
 from core.store.nodes import config_json, storable
 from core.types import (
     CONFIG,
+    CONVERSATION,
     PARTS,
     Config,
     Failure,
@@ -25,6 +26,7 @@ from core.types import (
     Json,
     Override,
     Parts,
+    Purpose,
     Request,
     Run,
     Usage,
@@ -39,6 +41,7 @@ _SELECT = (
 
 Link = tuple[bytes, bytes | None, str]  # hash, the hash before it, body
 _UNKNOWN = Usage()
+_ANSWERING = ", ".join(f"'{purpose}'" for purpose in sorted(CONVERSATION))
 _LATEST = 300  # runs that are looked at for what a model did of late, whatever the ledger holds
 _TIME_OF_ID = 10  # characters
 
@@ -120,11 +123,15 @@ class Runs:
         first_token_ms: int | None = None,
         duration_ms: int | None = None,
         failure: Failure | None = None,
+        words: Parts = (),
     ) -> bool:
-        """End a run that has not ended. False, and nothing is written, if it already has."""
+        """End a run that has not ended. False, and nothing is written, if it already has.
+
+        ``words`` is what came back and became no node.
+        """
         with self._db.write() as db:
             cursor = db.conn.execute(
-                "UPDATE runs SET state = 'ended', finish_reason = ?, node_id = ?, partial = NULL,"
+                "UPDATE runs SET state = 'ended', finish_reason = ?, node_id = ?, partial = ?,"
                 " input_tokens = ?, output_tokens = ?, cached_tokens = ?, cache_write_tokens = ?,"
                 " reasoning_tokens = ?, resolved_model = ?, cost_nanodollars = ?,"
                 " first_token_ms = ?, duration_ms = ?, error_kind = ?, error_json = ?,"
@@ -132,6 +139,7 @@ class Runs:
                 [
                     finish_reason,
                     node_id,
+                    PARTS.dump_json(tuple(storable(words))).decode() if words else None,
                     usage.input_tokens,
                     usage.output_tokens,
                     usage.cached_tokens,
@@ -174,8 +182,10 @@ class Runs:
             return {row["node_id"]: _run(row) for row in rows}
 
     def last_from(self, context_tip_id: str, branch_id: str | None = None) -> Run | None:
-        """The latest run that answers this tip, on one branch or on any."""
-        where = "runs.context_tip_id = ?" + (" AND runs.branch_id = ?" if branch_id else "")
+        """The latest run that answers this tip, on one branch or on any; side runs left out."""
+        where = f"runs.context_tip_id = ? AND runs.purpose IN ({_ANSWERING})" + (
+            " AND runs.branch_id = ?" if branch_id else ""
+        )
         values = [context_tip_id, branch_id] if branch_id else [context_tip_id]
         with self._db.read() as db:
             rows = db.query(f"{_SELECT} WHERE {where} ORDER BY runs.id DESC LIMIT 1", values)
@@ -215,6 +225,16 @@ class Runs:
                 " AND latest.purpose IN ('reply', 'continue')"
                 " ORDER BY latest.id DESC LIMIT ?",
                 [first, session_id, provider, model, limit],
+            )
+            return [_run(row) for row in rows]
+
+    def side(self, session_id: str, purpose: Purpose, limit: int = 20) -> list[Run]:
+        """The session's latest runs of one purpose, the latest first."""
+        with self._db.read() as db:
+            rows = db.query(
+                f"{_SELECT} WHERE runs.session_id = ? AND runs.purpose = ?"
+                " ORDER BY runs.id DESC LIMIT ?",
+                [session_id, purpose, limit],
             )
             return [_run(row) for row in rows]
 
@@ -304,6 +324,7 @@ def _run(row: Mapping[str, Any]) -> Run:
     return Run(
         config=config,
         usage=usage,
+        overrides=_overrides(row["overrides_json"]),
         partial=PARTS.validate_json(row["partial"]) if row["partial"] else (),
         failure=Failure(**json.loads(row["error_json"])) if row["error_json"] else None,
         wire_tail=row["wire_tail"].hex() if row["wire_tail"] else None,
@@ -329,3 +350,7 @@ def _run(row: Mapping[str, Any]) -> Run:
             )
         },
     )
+
+
+def _overrides(body: str | None) -> tuple[Override, ...]:
+    return tuple(Override(kind=k, target_id=t) for k, t in json.loads(body)) if body else ()

@@ -12,8 +12,22 @@ from core.types import CONFIG, Config, Session, new_id, now, well_formed
 
 _COLUMNS = (
     "id, title, objective, done_when, turn_budget, config_json, current_branch_id, created_at,"
-    " updated_at, archived_at, binned_at"
+    " updated_at, archived_at, binned_at, remind_every, drift_every, money_budget, token_budget,"
+    " over_budget, auto_recap"
 )
+_CHANGEABLE = {
+    "title",
+    "objective",
+    "done_when",
+    "turn_budget",
+    "current_branch_id",
+    "remind_every",
+    "drift_every",
+    "money_budget",
+    "token_budget",
+    "over_budget",
+    "auto_recap",
+}
 _UNTITLED = "New session"
 _TITLE_LENGTH = 70
 
@@ -88,10 +102,9 @@ class Sessions:
             ).fetchone()
         return int(row[0])
 
-    def change(self, session_id: str, **columns: str | int | None) -> None:
-        """Set title, objective, done_when, turn_budget or current_branch_id."""
-        allowed = {"title", "objective", "done_when", "turn_budget", "current_branch_id"}
-        if unknown := columns.keys() - allowed:
+    def change(self, session_id: str, **columns: str | float | None) -> None:
+        """Set what a person may change about a session; see :class:`core.types.Session`."""
+        if unknown := columns.keys() - _CHANGEABLE:
             raise ValueError(f"not columns that may be changed: {sorted(unknown)}")
         names = ", ".join(f"{name} = ?" for name in columns)
         values = [

@@ -24,6 +24,7 @@ from core.types.calls import (
 )
 from core.types.kept import (
     CONFIG,
+    CONVERSATION,
     PARTS,
     AttachmentRef,
     Author,
@@ -58,6 +59,7 @@ from core.types.kept import (
 
 __all__ = [
     "CONFIG",
+    "CONVERSATION",
     "PARTS",
     "Adapter",
     "AttachmentRef",

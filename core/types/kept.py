@@ -24,7 +24,22 @@ FinishReason = Literal[
     "error",
 ]
 RunState = Literal["running", "waiting", "ended"]
-Purpose = Literal["reply", "continue", "recap", "judge", "title", "drift", "consolidate", "fuse"]
+Purpose = Literal[
+    "reply",
+    "continue",
+    "auto_recap",
+    "recap",
+    "fidelity",
+    "rewrite",
+    "requirements",
+    "judge",
+    "title",
+    "drift",
+    "consolidate",
+    "fuse",
+]
+CONVERSATION: frozenset[Purpose] = frozenset({"reply", "continue", "auto_recap"})
+"""Purposes of the runs that a tip waits for. Any other is a side run: it makes no node."""
 OverrideKind = Literal["recap", "pin", "mute"]
 MarkKind = Literal["label", "star", "rating", "final", "note"]
 
@@ -145,7 +160,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """A named, movable pointer to a tip node (``None`` while the session is empty)."""
+    """A named, movable pointer to a tip node (``None`` while the session is empty).
+
+    ``policy`` and ``keep_turns`` are the branch's own; None leaves them to the session's config.
+    ``linked_to`` is the branch that this one was consolidated from. ``past_budget`` says that the
+    person chose to go on after the planned turns.
+    """
 
     id: str
     session_id: str
@@ -156,6 +176,10 @@ class Branch:
     status: str = ""
     note: str = ""
     binned_at: str | None = None
+    policy: str | None = None
+    keep_turns: int | None = None
+    linked_to: str | None = None
+    past_budget: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +187,7 @@ class Config:
     """Everything a person chooses for a run; one immutable value per run.
 
     ``sampling`` holds only the knobs that were set: an absent knob is never sent.
+    ``keep_turns`` is for the policies that leave so many last turns verbatim.
     """
 
     provider: str
@@ -170,6 +195,7 @@ class Config:
     system: str = ""
     sampling: Mapping[str, Json] = field(default_factory=dict)
     policy: str = "full"
+    keep_turns: int = 4
 
 
 CONFIG: TypeAdapter[Config] = TypeAdapter(Config)
@@ -177,7 +203,12 @@ CONFIG: TypeAdapter[Config] = TypeAdapter(Config)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A saved workspace: objective, tree, branches, and the config of its next run."""
+    """A saved workspace: objective, tree, branches, and the config of its next run.
+
+    ``remind_every`` so many turns the objective is repeated, 0 never; ``drift_every`` so many it
+    is checked. ``money_budget`` is nano-dollars; at a budget one is warned or stopped, as
+    ``over_budget`` says. ``auto_recap`` is a share of the window, None never.
+    """
 
     id: str
     title: str
@@ -190,6 +221,12 @@ class Session:
     current_branch_id: str | None = None
     archived_at: str | None = None
     binned_at: str | None = None
+    remind_every: int = 3
+    drift_every: int = 0
+    money_budget: int | None = None
+    token_budget: int | None = None
+    over_budget: Literal["warn", "stop"] = "warn"
+    auto_recap: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,8 +295,8 @@ class Failure:
 class Run:
     """One model call, from a context tip to an output node: a row of the ledger.
 
-    Durations are milliseconds. ``partial`` is what had arrived at the last save, and is
-    empty again once the answer is a node.
+    Durations are milliseconds. ``partial`` is what had arrived at the last save; once the
+    answer is a node it is empty again, and of a side run it keeps all that came.
     """
 
     id: str
@@ -282,4 +319,5 @@ class Run:
     failure: Failure | None = None
     heartbeat_at: str | None = None
     objective: str = ""
+    overrides: tuple[Override, ...] = ()
     wire_tail: str | None = None

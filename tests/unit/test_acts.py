@@ -8,7 +8,7 @@ import pytest
 from core import Run, Runner, Session, View, show
 from core.errors import NameTaken, NotFound, TurntreeError, UserError
 from core.providers.echo import ADAPTER
-from core.runner import News
+from core.roster import News
 from core.types import AttachmentRef, Text, Thinking
 from pages.components.acts import Result, perform
 from tests.unit.house import ask, begun, grow, live, parts, path_of, until

@@ -44,9 +44,9 @@ def test_forks_are_named_by_their_turn_and_never_twice(
 
 def test_a_fork_inherits_what_the_branch_overrides(store: Store, main: str) -> None:
     (node,) = grow(store, main, "q")
-    store.branches.override(main, Override(kind="mute", target_id=node.id))
+    store.recaps.override(main, Override(kind="mute", target_id=node.id))
     made = fork(store, node.id, from_branch=main)
-    assert store.branches.overrides(made.id) == store.branches.overrides(main)
+    assert store.recaps.overrides(made.id) == store.recaps.overrides(main)
 
 
 def test_a_fork_from_nothing_or_from_the_bin_is_refused(store: Store, main: str) -> None:

@@ -12,7 +12,7 @@ from core.errors import NotFound, Overloaded, UserError
 from core.live import Live
 from core.providers import adapters
 from core.providers.echo import ADAPTER
-from core.runner import News
+from core.roster import News
 from core.types import Delta, Endpoint, Event, Request, Stop, Text, Thinking, ToolCall
 from tests.conftest import ECHO
 from tests.unit.house import ask, begun, count, execute, grow, live, path_of, until

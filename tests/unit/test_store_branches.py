@@ -9,7 +9,7 @@ from tests.unit.house import add, execute, grow, path_of
 
 
 def recap(store: Store, session: Session, covers: str, text: str = "so far") -> Recap:
-    return store.branches.add_recap(
+    return store.recaps.add(
         Recap(id=new_id(), session_id=session.id, covers_to=covers, text=text, created_at=now())
     )
 
@@ -116,17 +116,17 @@ def test_forks_are_found_where_they_were_made(store: Store, session: Session, ma
 def test_one_recap_at_most_is_active(store: Store, session: Session, main: str) -> None:
     (a,) = grow(store, main, "a")
     one, two = recap(store, session, a.id, "half \ud83d"), recap(store, session, a.id)
-    assert [found.text for found in store.branches.recaps(session.id)] == ["half \ufffd", "so far"]
-    assert store.branches.overrides(main) == ()
+    assert [found.text for found in store.recaps.of(session.id)] == ["half \ufffd", "so far"]
+    assert store.recaps.overrides(main) == ()
     for chosen in (one, two):
-        store.branches.override(main, Override(kind="recap", target_id=chosen.id))
-    store.branches.override(main, Override(kind="pin", target_id=a.id))
-    store.branches.override(main, Override(kind="pin", target_id=a.id))
+        store.recaps.override(main, Override(kind="recap", target_id=chosen.id))
+    store.recaps.override(main, Override(kind="pin", target_id=a.id))
+    store.recaps.override(main, Override(kind="pin", target_id=a.id))
     expected = (Override(kind="pin", target_id=a.id), Override(kind="recap", target_id=two.id))
-    assert store.branches.overrides(main) == expected
-    store.branches.override(main, expected[1], on=False)
-    assert store.branches.overrides(main) == expected[:1]
-    assert len(store.branches.recaps(session.id)) == 2, "switching a recap off deletes nothing"
+    assert store.recaps.overrides(main) == expected
+    store.recaps.override(main, expected[1], on=False)
+    assert store.recaps.overrides(main) == expected[:1]
+    assert len(store.recaps.of(session.id)) == 2, "switching a recap off deletes nothing"
 
 
 def test_a_fork_takes_the_overrides_along_and_then_goes_its_own_way(
@@ -137,13 +137,13 @@ def test_a_fork_takes_the_overrides_along_and_then_goes_its_own_way(
     active, other = (Override(kind="recap", target_id=found.id) for found in (one, two))
     mute = Override(kind="mute", target_id=a.id)
     for override in (active, mute):
-        store.branches.override(main, override)
+        store.recaps.override(main, override)
     made = store.branches.create(session.id, "fork", a.id)
-    store.branches.copy_overrides(main, made.id)
-    assert store.branches.overrides(made.id) == store.branches.overrides(main) == (mute, active)
-    store.branches.override(made.id, other)
-    assert store.branches.overrides(main) == (mute, active)
-    assert store.branches.overrides(made.id) == (mute, other)
+    store.branches.inherit(main, made.id)
+    assert store.recaps.overrides(made.id) == store.recaps.overrides(main) == (mute, active)
+    store.recaps.override(made.id, other)
+    assert store.recaps.overrides(main) == (mute, active)
+    assert store.recaps.overrides(made.id) == (mute, other)
 
 
 # --- the queue --------------------------------------------------------------------------------

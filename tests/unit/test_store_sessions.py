@@ -141,7 +141,7 @@ def furnish(runner: Runner, text: str) -> Session:
     branch = store.branches.create(session.id, text, run.node_id, forked_from=run.node_id)
     store.branches.annotate(branch.id, text)
     store.branches.enqueue(branch.id, text, "held")
-    recap = store.branches.add_recap(
+    recap = store.recaps.add(
         Recap(
             id=new_id(),
             session_id=session.id,
@@ -150,7 +150,7 @@ def furnish(runner: Runner, text: str) -> Session:
             created_at=now(),
         )
     )
-    store.branches.override(branch.id, Override(kind="recap", target_id=recap.id))
+    store.recaps.override(branch.id, Override(kind="recap", target_id=recap.id))
     store.nodes.mark(run.node_id, "note", text)
     store.branches.add_bin(session.id, None, [], text)
     return session
