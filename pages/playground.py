@@ -165,6 +165,9 @@ def settle(view: View) -> None:
 def draw_session(view: View) -> None:
     """Conversation in the middle, tree and settings at the right."""
     settle(view)
+    busy = thread.running_here(runner, view) is not None
+    composer.draw(runner, view, send, on_composer, busy=busy)
+    sidebar.draw(runner, view)
     runner.store.sessions.seen(view.session.id)
     measured = measure(runner.store, view)
     middle, right = st.columns([3, 1.15], gap="large")
@@ -180,12 +183,12 @@ def draw_session(view: View) -> None:
         start.offers(runner, view, handle)
     with right, st.container(key="inspector"):
         inspector.draw(runner, view, measured, on_tree, on_meter, handle)
-    busy = thread.running_here(runner, view) is not None
-    composer.draw(runner, view, send, on_composer, busy=busy)
 
 
 def draw_start() -> None:
     """The first screen: an input that works at once, and examples to open."""
+    composer.draw(runner, None, send, on_composer, busy=False)
+    sidebar.draw(runner, None)
     middle, right = st.columns([3, 1.15], gap="large")
     with middle, st.container(key="middle"):
         frame.show_flashes()
@@ -193,12 +196,10 @@ def draw_start() -> None:
     with right, st.container(key="inspector"):
         config: Config = state.new_config() or config_panel.default_config(runner)
         inspector.settings(config, state.choose_new_config, scope="new")
-    composer.draw(runner, None, send, on_composer, busy=False)
 
 
 state.leaving()
 current = view_now()
-sidebar.draw(runner, current)
 if current is None:
     draw_start()
 else:

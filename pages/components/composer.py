@@ -33,9 +33,13 @@ OnSend = Callable[[str, list[Upload]], None]
 def draw(
     runner: Runner, view: View | None, on_send: OnSend, on_act: Callable[[], None], *, busy: bool
 ) -> None:
-    """The input and its companion. ``on_send`` gets words and files before the script runs."""
+    """The input and its companion. ``on_send`` gets words and files before the script runs.
+
+    Draw it before anything else: after a restart of the server the first words meet no callback,
+    only the input's own value tells of them, and that is gone with an interrupted run.
+    """
     with st.bottom:
-        element.mount(_companion, COMPANION, companion_data(runner, view), on_act)
+        above = st.container()
 
     def submit() -> None:
         given = state.value(KEY)
@@ -61,6 +65,8 @@ def draw(
     )
     if not heard and hand_over(given):
         st.rerun()
+    with above:
+        element.mount(_companion, COMPANION, companion_data(runner, view), on_act)
 
 
 def companion_data(runner: Runner, view: View | None) -> dict[str, Any]:

@@ -55,6 +55,8 @@ def pick(desk: Desk, *files: dict[str, Any]) -> None:
     chooser.value.set_files(list(files))
     for one in files:
         expect(attached(desk, one["name"])).to_be_visible()
+    # Enter is not heard before the file is there, and a picture takes a moment.
+    expect(desk.page.get_by_test_id("stChatInputSubmitButton")).to_be_enabled()
 
 
 def attached(desk: Desk, name: str) -> Locator:
