@@ -13,6 +13,7 @@ from hashlib import blake2b
 
 from core.beginnings import Beginnings
 from core.types import Adapter, Call, Json, Message, Request
+from core.wire.served import Served
 
 _HEAD = ("system", "instructions", "systemInstruction", "tools")
 """What of an envelope stands before the messages, under the providers' names for it."""
@@ -104,7 +105,9 @@ def _hashes(adapter: Adapter, call: Call, request: Request) -> tuple[bytes, ...]
     tools = [[tool.name, tool.description, tool.parameters] for tool in call.tools]
     # Not only what was asked for: some providers are told of tools that were used long ago.
     head = [request.envelope.get(name) for name in _HEAD]
-    first = _hash(b"", [adapter.name, call.model, call.system, tools, head])
+    # A named server may be moved: another address is another maker.
+    maker = [adapter.name, *([adapter.default_url] if isinstance(adapter, Served) else [])]
+    first = _hash(b"", [*maker, call.model, call.system, tools, head])
     known, hashes = _hashed.longest(messages, (first,), key=first)
     chain = [*hashes]
     for message in messages[known:]:

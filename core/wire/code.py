@@ -44,6 +44,24 @@ def split_known(
     )
 
 
+def script_with(script: str, headers: Mapping[str, str]) -> str:
+    """The Python script of a call with more headers: the environment's name of each value."""
+    if not headers:
+        return script
+    given = ", ".join(f"{name!r}: os.environ[{key!r}]" for name, key in headers.items())
+    # The client comes before the request, and with it before any word of a conversation.
+    if "http_options={" in script.partition("\n)\n")[0]:
+        return script.replace("http_options={", f'http_options={{"headers": {{{given}}}, ', 1)
+    options = f"client = client.with_options(default_headers={{{given}}})\n"
+    return script.replace("\n)\n", f"\n)\n{options}", 1)
+
+
+def curl_with(command: str, headers: Mapping[str, str]) -> str:
+    """The command line with more headers: the environment's name of each value."""
+    more = "".join(f'  --header "{name}: ${{{key}}}" \\\n' for name, key in headers.items())
+    return command.replace("\\\n", f"\\\n{more}", 1)
+
+
 def curl(url: str, headers: Sequence[str], body: Mapping[str, Json]) -> str:
     """A shell command that posts the body and prints the answer as it comes.
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from core.errors import MissingKey, ProviderError, TurntreeError
 from core.types import Adapter, Caching, Call, Endpoint, Event, Json, ModelInfo, Request, Stop
+from core.wire.code import curl_with, script_with
 
 NO_KEY = "not-needed"
 """What a server that wants no key is given for one: no SDK goes without."""
@@ -129,11 +130,13 @@ class Served:
 
     def script(self, request: Request, base_url: str) -> str:
         """A Python script of this very call, to this server."""
-        return self._speaker.script(request, base_url or self.default_url)
+        script = self._speaker.script(request, base_url or self.default_url)
+        return script_with(script, headers_of(self))
 
     def curl(self, request: Request, base_url: str) -> str:
         """The same call as a curl command line."""
-        return self._speaker.curl(request, base_url or self.default_url)
+        command = self._speaker.curl(request, base_url or self.default_url)
+        return curl_with(command, headers_of(self))
 
     def _priced(self, info: ModelInfo) -> ModelInfo:
         return replace(info, free=True) if self.here else info

@@ -1,5 +1,9 @@
 """A server that a person named, in each of the protocols: its own key, address and headers."""
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,6 +19,7 @@ from core.providers import anthropic as anthropic_module
 from core.types import Run, Thinking
 from tests.contract import cases_anthropic, cases_compatible, cases_gemini, cases_openai
 from tests.contract.case import Scene, Usage
+from tests.contract.case import ask as call
 from tests.fakes import anthropic, chat_completions, gemini, openai
 from tests.fakes.chat_completions import Play, Seen
 from tests.fakes.server import serving
@@ -104,6 +109,9 @@ def companies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/trap")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9/trap")
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9/trap")
+
+
+TEAM_NAME = "TURNTREE_GW__X_TEAM"
 
 
 @pytest.fixture(autouse=True)
@@ -203,8 +211,6 @@ def test_the_company_s_own_address_is_not_asked_without_a_key(store: Store, prot
 
 
 def test_the_code_of_a_call_names_the_server_s_own_key(store: Store) -> None:
-    from tests.contract.case import ask as call
-
     for protocol in PROTOCOLS:
         kept = endpoints.add(
             store, label=f"at {protocol}", protocol=protocol, base_url="https://gw.example/v1"
@@ -244,3 +250,43 @@ def test_signed_thoughts_of_the_company_do_not_go_to_a_gateway(runner: Runner) -
             assert again.failure is None
     assert b"signature" in seen[0][-1].raw
     assert b"signature" not in seen[1][-1].raw
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_code_of_a_call_brings_the_server_s_headers(
+    runner: Runner, protocol: str, tmp_path: Path
+) -> None:
+    with fake(protocol) as server:
+        kept = endpoints.add(runner.store, label="Gw", protocol=protocol, base_url=server.url)
+        keys.type_in(kept.name, KEY)
+        endpoints.add_header(runner.store, kept.name, "X-Team")
+        found = adapter(kept.name)
+        request = found.build(call("client.\n)\nhttp_options={", server.model))
+        environment = {"PATH": os.environ["PATH"], found.key_names[0]: KEY, TEAM_NAME: TEAM}
+        commands = [[sys.executable, "-c", found.script(request, "")]]
+        if shutil.which("curl"):
+            commands.append(["sh", "-c", found.curl(request, "")])
+        for command in commands:
+            told = subprocess.run(
+                command, env=environment, cwd=tmp_path, timeout=60, check=True, capture_output=True
+            )
+            assert b"there" in told.stdout
+            assert TEAM not in command[-1]
+    assert [headers["x-team"] for headers in server.headers()] == [TEAM] * len(commands)
+
+
+def test_signed_thoughts_do_not_follow_a_server_to_another_address(runner: Runner) -> None:
+    store = runner.store
+    anthropic_module._client.cache_clear()
+    first, second = anthropic.Anthropic(key=KEY), anthropic.Anthropic(key=KEY)
+    for server in (first, second):
+        scene = Scene(thinking=("hm",), text=("Hello",), usage=SCENE.usage)
+        server.play = Play(steps=cases_anthropic.steps(scene))
+    with serving(first.app) as here, serving(second.app) as there:
+        kept = endpoints.add(store, label="Moves", protocol="anthropic", base_url=here)
+        keys.type_in(kept.name, KEY)
+        run = ask(runner, kept.name, "claude-opus-5-5")
+        endpoints.move(store, kept.name, there)
+        assert runner.wait(runner.send(run.branch_id, "More").id, 20).failure is None
+    assert len(second.seen) == 1
+    assert b"signature" not in second.seen[0].raw
