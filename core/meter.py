@@ -1,38 +1,36 @@
 """The next send before it is sent: its tokens, its share of the window, what is warm, its price.
 
-The last count that the provider reported for this lineage covers everything up to its answer;
-the rest is estimated, by what the model's counts were of late. What is unknown stays unknown.
-The cost of a look does not grow with the conversation.
+Measured is what the branch's context policy and choices really send of it. The last count that the
+provider reported for this lineage is where it starts; what is more or less than then is estimated,
+by what the model's counts were of late. What is unknown stays unknown.
 """
 
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from threading import Lock
 from typing import Literal
 
 from core.asking import prepare
-from core.branching import new_node
-from core.context import system_text
+from core.context import system_text, with_parts
 from core.errors import Unsupported, UserError
 from core.estimate import Calibration, calibrated, sums, tokens_of
 from core.keys import endpoint_of
 from core.models import facts, price
+from core.policies import POLICIES
 from core.providers import adapter, adapters
-from core.recap import choices_of
 from core.store import Store
 from core.types import AttachmentRef, Caching, Config, Node, Run, Session, Text, Usage
+from core.upcoming import Upcoming, upcoming, weight_of, went_straight
 from core.view import View
+from core.warmth import Warm, warmth
 
-Name = Literal["system", "history", "attachments", "new text"]
+Name = Literal["system", "recap", "history", "attachments", "tools", "new text"]
 NEAR_FULL, FULL = 0.8, 1.0
 """Shares of the window from which on the person is warned."""
 _NEAR = 40  # messages from the end among which the last count is looked for
-_SLOW = 3600.0  # seconds that a prompt may take to be read
 _BYTES_A_TOKEN = 4
 _REMEMBERED = 256
 
@@ -46,11 +44,15 @@ class Portion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Warm:
-    """The beginning that the provider still keeps. ``until`` is in seconds of the clock."""
+class Saving:
+    """What a recap would take off the next send, by estimate, with ``keep`` turns left verbatim.
+
+    ``cost`` is nano-dollars of that one send: less than nothing where what is warm would be lost.
+    """
 
     tokens: int
-    until: float | None = None
+    keep: int
+    cost: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class Meter:
 
     ``exact`` says that the provider counted all of it; ``files`` are those that nobody has
     counted, and that are in no number here. ``calibration`` is what new words are estimated by.
+    ``recap_first`` says that a recap will be written before, of which the length is guessed.
     """
 
     tokens: int
@@ -70,6 +73,8 @@ class Meter:
     warm: Warm | None = None
     cost: int | None = None
     countable: bool = False
+    saving: Saving | None = None
+    recap_first: bool = False
 
     @property
     def share(self) -> float | None:
@@ -87,20 +92,43 @@ def measure(store: Store, view: View, config: Config | None = None) -> Meter:
     """Measure what the next message of a view is sent with, before its own words."""
     config = config or view.config
     found = adapters().get(config.provider)
-    scale = _Scale(store, view, config)
+    scale = Scale(store, view, config)
     keeping = found.caching(config.model) if found else None
     warm = _warm(store, scale, keeping) if keeping else None
+    cost = _cost(store, config, scale.total, warm, keeping)
+    window = facts(store, config.provider, config.model).window.value
+    saving = _saving(store, view, scale, keeping, cost)
     return Meter(
         tokens=scale.total,
         exact=scale.exact,
         parts=scale.parts(),
         files=scale.files,
         calibration=scale.calibration,
-        window=facts(store, config.provider, config.model).window.value,
+        window=window,
         warm=warm,
-        cost=_cost(store, config, scale.total, warm, keeping),
+        cost=cost,
         countable=found.counts if found else False,
+        saving=saving,
+        recap_first=scale.send.cut is not None
+        or (saving is not None and reached(view.session, scale.total, window)),
     )
+
+
+def reached(session: Session, tokens: int, window: int | None) -> bool:
+    """Whether so many tokens are the share of the window at which a recap writes itself."""
+    share = session.auto_recap
+    return share is not None and window is not None and tokens >= share * window
+
+
+def sizes(store: Store, view: View, config: Config | None = None) -> dict[str, int]:
+    """How many tokens the next send of a view takes under each context policy, by its name."""
+    config = config or view.config
+    scale = Scale(store, view, config)
+    found: dict[str, int] = {}
+    for policy in POLICIES:
+        send = upcoming(store, view, replace(config, policy=policy))
+        found[policy] = round(scale.tokens(scale.system + send.weight().total) + scale.attached)
+    return found
 
 
 def count(store: Store, view: View, config: Config | None = None) -> int:
@@ -110,10 +138,9 @@ def count(store: Store, view: View, config: Config | None = None) -> int:
     """
     config = config or view.config
     found = adapter(config.provider)
-    held = store.attachments.pending(view.branch.id)
-    node = new_node(view.session.id, view.tip_id, "user", (*held, Text(text="a")))
-    choices = choices_of(store, view.branch.id)
-    asked = prepare(store, (*view.lineage, node), config, view.session, "reply", choices)
+    send = upcoming(store, view, config, words=(Text(text="a"),))
+    lineage = (*view.lineage, send.coming)
+    asked = prepare(store, lineage, config, view.session, "reply", send.written)
     if asked.failure is not None:
         raise UserError(asked.failure.message, hint=asked.failure.hint)
     tokens = found.count_tokens(asked.request, endpoint_of(found)) if found.counts else None
@@ -122,69 +149,106 @@ def count(store: Store, view: View, config: Config | None = None) -> int:
             f"{found.label} does not count tokens before sending.",
             hint="The estimate stands; an answer brings the true count.",
         )
-    _exact.keep(_key(view, config, held), tokens)
+    _exact.keep(_key(view, send), tokens)
     return tokens
 
 
 # --- tokens ----------------------------------------------------------------------------------
 
 
-class _Scale:
-    """The tokens of any beginning of a lineage, from the last count and estimates."""
+class Scale:
+    """Estimates of the next send and of parts of it, as tokens of the model that is asked.
+
+    ``system`` is the estimate of the system text, ``weight`` that of the messages.
+    """
 
     def __init__(self, store: Store, view: View, config: Config) -> None:
-        self.lineage, self.session, self.config = view.lineage, view.session, config
+        self.view, self.config = view, config
         self.calibration = _calibration(store, config)
-        self._sums = sums(self.lineage)
-        self._system = _system_tokens(config, view.session)
-        self._base, self._known = 0, 0.0  # so many messages come to so many tokens
-        self._find_count(store)
-        held = store.attachments.pending(view.branch.id)
-        uncounted = [*_files(self.lineage[self._base :]), *held]
-        counted = _exact.get(_key(view, config, held))
+        self.send = upcoming(store, view, config)
+        self.weight = self.send.weight()
+        self.system = _system_tokens(config, view.session)
+        self._then, self._known = 0.0, 0.0  # of what was counted: its estimate, and its tokens
+        uncounted = self._find_count(store)
+        counted = _exact.get(_key(view, self.send))
         self.exact = counted is not None
         text = _text_file_tokens(store, uncounted)
         self.attached = 0 if self.exact else self._scaled(sum(text))
         self.files = 0 if self.exact else len(uncounted) - len(text)
-        whole = self.upto(len(self.lineage)) + self.attached
+        whole = self.tokens(self.system + self.weight.total) + self.attached
         self.total = round(whole) if counted is None else counted
 
+    def tokens(self, estimated: float) -> float:
+        """What an estimate of system text and messages comes to; text files left out."""
+        if not self._then:
+            return self._scaled(estimated)
+        if estimated >= self._then:
+            return self._known + self._scaled(estimated - self._then)
+        return self._known * estimated / self._then
+
     def upto(self, size: int) -> float:
-        """The tokens of system text and the first ``size`` messages, text files left out."""
-        if not self._base:
-            return self._scaled(self._system + self._sums[size][0])
-        if size >= self._base:
-            return self._known + self._scaled(self._between(self._base, size))
-        whole = self._system + self._sums[self._base][0]
-        return self._known * (self._system + self._sums[size][0]) / (whole or 1.0)
+        """The tokens of the system text and the first ``size`` messages of what is sent."""
+        return self.tokens(self.system + self.weight.ends[size])
 
     def parts(self) -> tuple[Portion, ...]:
         """What the total is made of, by estimate. What is written now is not in it."""
-        system = min(self.total, round(self._scaled(self._system)))
-        attached = min(self.total - system, round(self.attached))
+        left, found = self.total, {}
+        for name, tokens in (
+            ("system", self._scaled(self.system)),
+            ("attachments", self.attached),
+            ("recap", self._scaled(self.weight.recap)),
+            ("new text", self._scaled(tokens_of(self.send.coming.sent_suffix))),
+        ):
+            found[name] = min(left, round(tokens))
+            left -= found[name]
         return (
-            Portion(name="system", tokens=system),
-            Portion(name="history", tokens=self.total - system - attached),
-            Portion(name="attachments", tokens=attached),
-            Portion(name="new text", tokens=0),
+            Portion(name="system", tokens=found["system"]),
+            Portion(name="recap", tokens=found["recap"]),
+            Portion(name="history", tokens=left),
+            Portion(name="attachments", tokens=found["attachments"]),
+            Portion(name="tools", tokens=0),
+            Portion(name="new text", tokens=found["new text"]),
         )
 
-    def _find_count(self, store: Store) -> None:
-        """Start from the last answer on this lineage that this model was asked for and counted."""
-        start = max(0, len(self.lineage) - _NEAR)
-        near = self.lineage[start:]
+    def _find_count(self, store: Store) -> Sequence[AttachmentRef]:
+        """Start from the last answer on this lineage that this model was asked for and counted.
+
+        Returns the files that are not in that count.
+        """
+        lineage, session = self.view.lineage, self.view.session
+        start = max(0, len(lineage) - _NEAR)
+        near = lineage[start:]
         runs = store.runs.of_nodes(node.id for node in near if node.role == "assistant")
         for place in range(len(near) - 1, -1, -1):
             run = runs.get(near[place].id)
             counted = _counted(run, self.config) if run else None
             if run is not None and counted is not None:
-                then = _system_tokens(run.config, replace(self.session, objective=run.objective))
-                self._base = start + place + 1
-                self._known = max(0.0, counted + self._scaled(self._system - then))
-                return
+                then = _system_tokens(run.config, replace(session, objective=run.objective))
+                self._known = max(0.0, counted + self._scaled(self.system - then))
+                return self._start_from(store, run, start + place)
+        return self._attachments(with_parts(lineage), ())
 
-    def _between(self, start: int, end: int) -> float:
-        return self._sums[end][0] - self._sums[start][0]
+    def _start_from(self, store: Store, run: Run, place: int) -> Sequence[AttachmentRef]:
+        """Note what the count of the answer at ``place`` was a count of."""
+        lineage = self.view.lineage
+        answer = sums(lineage)[place + 1][0] - sums(lineage)[place][0]
+        before = with_parts(lineage[:place])
+        weight = weight_of(store, run, before)
+        self._then = self.system + weight.total + answer
+        if self.send.straight and went_straight(run):
+            return self._attachments(with_parts(lineage[place + 1 :]), ())
+        counted = _files(before) if went_straight(run) else weight.files
+        return self._attachments(self.send.nodes[:-1], counted)
+
+    def _attachments(
+        self, nodes: Sequence[Node], counted: Sequence[tuple[str, AttachmentRef]]
+    ) -> Sequence[AttachmentRef]:
+        """The files among what is sent that were not counted; ``nodes`` may bring some."""
+        if self.send.straight:
+            sent = [*_files(nodes), *_files(self.send.nodes[-1:])]
+        else:
+            sent = list(self.weight.files)
+        return [file for node_id, file in sent if (node_id, file) not in set(counted)]
 
     def _scaled(self, estimated: float) -> float:
         return estimated * self.calibration.factor
@@ -213,8 +277,10 @@ def _system_tokens(config: Config, session: Session) -> float:
     return _estimated(system_text(config, session))
 
 
-def _files(nodes: Sequence[Node]) -> list[AttachmentRef]:
-    return [part for node in nodes for part in node.parts if isinstance(part, AttachmentRef)]
+def _files(nodes: Sequence[Node]) -> list[tuple[str, AttachmentRef]]:
+    return [
+        (node.id, part) for node in nodes for part in node.parts if isinstance(part, AttachmentRef)
+    ]
 
 
 def _text_file_tokens(store: Store, files: Sequence[AttachmentRef]) -> list[float]:
@@ -224,63 +290,32 @@ def _text_file_tokens(store: Store, files: Sequence[AttachmentRef]) -> list[floa
     return [sizes[digest] / _BYTES_A_TOKEN for digest in texts if digest in sizes]
 
 
-# --- what is warm, and the price ---------------------------------------------------------------
+# --- the price, and what a recap would save ------------------------------------------------------
 
 
-def _warm(store: Store, scale: _Scale, keeping: Caching) -> Warm:
-    """The longest beginning that a run of this model has sent within the cache's lifetime."""
-    config, oldest = scale.config, time.time() - keeping.seconds
-    runs = store.runs.sent_since(oldest - _SLOW, scale.session.id, config.provider, config.model)
-    places = {node.id: place for place, node in enumerate(scale.lineage)} if runs else {}
-    best = Warm(tokens=0)
-    branches: set[str] = set()
-    for run in runs:
-        read_at = (
-            datetime.fromisoformat(run.started_at).timestamp() + (run.first_token_ms or 0) / 1e3
-        )
-        if read_at < oldest or not _same_beginning(run, scale, keeping):
-            continue
-        place = places.get(run.context_tip_id or "")
-        if place is not None:
-            shared = _sent(scale, run, place + 1, keeping)
-        elif run.branch_id not in branches:  # its older ones left this lineage at the same place
-            branches.add(run.branch_id)
-            shared = scale.upto(_common(store.nodes.lineage(run.context_tip_id), scale.lineage))
-        else:
-            continue
-        tokens = min(scale.total, round(shared))
-        if tokens >= max(1, keeping.least) and tokens > best.tokens:
-            # What grows old while it is kept has no end that could be told.
-            best = Warm(tokens=tokens, until=None if keeping.answers else read_at + keeping.seconds)
-    return best
+def _warm(store: Store, scale: Scale, keeping: Caching) -> Warm:
+    return warmth(store, scale.view, scale.send, scale.upto, scale.total, keeping)
 
 
-def _same_beginning(run: Run, scale: _Scale, keeping: Caching) -> bool:
-    """Whether the run's system text and the settings that matter are those of the next send."""
-    then, now = run.config.sampling, scale.config.sampling
-    return all(then.get(name) == now.get(name) for name in keeping.bound_to) and system_text(
-        run.config, replace(scale.session, objective=run.objective)
-    ) == system_text(scale.config, scale.session)
-
-
-def _sent(scale: _Scale, run: Run, size: int, keeping: Caching) -> float:
-    """The tokens of a run that sent the first ``size`` messages of this very lineage."""
-    answered = size < len(scale.lineage) and scale.lineage[size].id == run.node_id
-    if keeping.answers and answered:
-        return scale.upto(size + 1)
-    return scale.upto(size) if run.usage.input_tokens is None else run.usage.input_tokens
-
-
-def _common(one: Sequence[Node], other: Sequence[Node]) -> int:
-    """How many nodes two lineages begin with in common: once apart, they stay apart."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[middle - 1].id == other[middle - 1].id:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _saving(
+    store: Store, view: View, scale: Scale, keeping: Caching | None, cost: int | None
+) -> Saving | None:
+    """What a recap would save; None where there is nothing to recap, or one goes first anyway."""
+    if scale.config.policy == "auto":
+        return None
+    send = upcoming(store, view, scale.config, recapped=True)
+    if send.choices == scale.send.choices:
+        return None
+    then = scale.tokens(scale.system + send.total()) + scale.attached
+    saved = scale.total - round(then)
+    if saved <= 0:
+        return None
+    # Of what is warm, the system text alone comes before a recap.
+    kept = round(scale.tokens(scale.system))
+    warm = Warm(tokens=kept if keeping and kept >= keeping.least else 0)
+    costs = _cost(store, scale.config, round(then), warm, keeping)
+    less = cost - costs if cost is not None and costs is not None else None
+    return Saving(tokens=saved, keep=scale.config.keep_turns, cost=less)
 
 
 def _cost(
@@ -318,13 +353,17 @@ class _Exact:
 _exact = _Exact()
 
 
-def _key(view: View, config: Config, held: Sequence[AttachmentRef]) -> bytes:
+def _key(view: View, send: Upcoming) -> bytes:
     """What a count is a count of."""
+    config, choices = send.config, send.choices
     told = (
         view.session.id,
         view.tip_id,
         system_text(config, view.session),
         (config.provider, config.model, sorted(config.sampling.items())),
-        [file.sha256 for file in held],
+        (config.policy, config.keep_turns, choices.recap and choices.recap.id),
+        (sorted(choices.pinned), sorted(choices.muted)),
+        send.coming.sent_suffix,
+        [file.sha256 for _, file in _files([send.coming])],
     )
     return blake2b(repr(told).encode("utf-8", "replace"), digest_size=16).digest()

@@ -150,7 +150,7 @@ def _kept(
             start += 1
     if not (start or choices.pinned or choices.muted):
         return tuple(range(len(nodes)))
-    muted, pinned = _whole(nodes, choices.muted), _whole(nodes, choices.pinned)
+    muted, pinned = whole(nodes, choices.muted), whole(nodes, choices.pinned)
     return tuple(
         place
         for place in range(len(nodes))
@@ -158,7 +158,7 @@ def _kept(
     )
 
 
-def _whole(nodes: Sequence[Node], ids: frozenset[str]) -> set[int]:
+def whole(nodes: Sequence[Node], ids: frozenset[str]) -> set[int]:
     """The places of these nodes, each with all of the tool round that it belongs to."""
     if not ids:
         return set()
@@ -189,7 +189,7 @@ def _everything(
 def _yours(
     nodes: Sequence[Node], kept: tuple[int, ...], choices: Choices, current: int, keep: int
 ) -> tuple[int, ...]:
-    pinned = _whole(nodes, choices.pinned)
+    pinned = whole(nodes, choices.pinned)
     return tuple(p for p in kept if p >= current or nodes[p].role == "user" or p in pinned)
 
 
@@ -197,7 +197,7 @@ def _last(
     nodes: Sequence[Node], kept: tuple[int, ...], choices: Choices, current: int, keep: int
 ) -> tuple[int, ...]:
     first = first_of_last(nodes, current, keep)
-    pinned = _whole(nodes, choices.pinned)
+    pinned = whole(nodes, choices.pinned)
     return tuple(place for place in kept if place >= first or place in pinned)
 
 
@@ -236,16 +236,17 @@ def _listed(
 ) -> list[Item]:
     if not asked:
         return [Item(node_id=nodes[place].id) for place in kept]
-    pinned = _whole(nodes, choices.pinned)
+    pinned = whole(nodes, choices.pinned)
     answers = tuple(
         nodes[place].id
         for place in kept
         if place in pinned and place < current and nodes[place].role == "assistant"
+        if nodes[place].text.strip()
     )
     # A list of one is the message itself.
     form: Form = "listed" if len(asked) > 1 or answers else "plain"
-    whole = Item(node_id=asked[-1], form=form, repeats=asked[:-1], keeps=answers)
-    return [whole, *(Item(node_id=nodes[p].id) for p in kept if p > current)]
+    listed = Item(node_id=asked[-1], form=form, repeats=asked[:-1], keeps=answers)
+    return [listed, *(Item(node_id=nodes[p].id) for p in kept if p > current)]
 
 
 def _begun(items: list[Item], users: tuple[str, ...], recap: Recap | None) -> list[Item]:
@@ -313,20 +314,34 @@ def _worded(
     files: list[Part] = [part for part in parts if not isinstance(part, Text)]
     if item.form == "listed":  # nothing else is sent: the files of the others come along
         files = [*_files(repeated), *files]
-    end = (Text(text=suffix),) if suffix else ()
-    return Message(role="user", parts=(*files, Text(text=text), *end), node_id=item.node_id)
+    said = tuple(Text(text=one) for one in (text, suffix) if one)
+    return Message(role="user", parts=(*files, *said), node_id=item.node_id)
 
 
 def _said(form: Form, before: Sequence[str], words: str, kept: Sequence[str]) -> str:
     match form:
         case "reiterated" if before:
-            return f"Just to reiterate,\n{_bullets(before)}\n\nAlso,\n\n{words}\n"
+            also = f"Also,\n\n{words}\n" if words.strip() else ""
+            return f"Just to reiterate,\n{_bullets(before)}\n\n{also}"
         case "restated" if before:
-            return restated([*before, words])
+            return restated([*before, *_unless_blank(words)])
         case "listed":
-            listed = _bullets([*before, *([words] if words.strip() else [])])
-            return "\n\n".join([listed, *(f"{_KEPT_ANSWER}\n\n{answer}" for answer in kept)])
+            listed = _bullets([*before, *_unless_blank(words)])
+            answers = (f"{_KEPT_ANSWER}\n\n{answer}" for answer in kept)
+            return "\n\n".join(filter(None, [listed, *answers]))
     return words
+
+
+def wording(form: Form) -> str:
+    """What a form says of its own, around what it holds: for weighing it without the words."""
+    match form:
+        case "plain":
+            return ""
+        case "opening":
+            return _OPENING
+        case "recap":
+            return _recap_block("")
+    return _said(form, ["x"], "x", ())
 
 
 def restated(asked: Sequence[str]) -> str:
@@ -343,6 +358,10 @@ def _recap_block(text: str) -> str:
 
 def _bullets(words: Sequence[str]) -> str:
     return "\n".join(f"- {one}" for one in words)
+
+
+def _unless_blank(words: str) -> list[str]:
+    return [words] if words.strip() else []
 
 
 def _words(parts: Parts) -> str:

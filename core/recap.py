@@ -5,13 +5,27 @@ off brings back the very same bytes.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from core.context import in_context, system_text
 from core.errors import UserError
-from core.policies import NOTHING, Choices, current_turn, first_of_last
+from core.policies import NOTHING, Choices, applicable, current_turn, first_of_last
 from core.store import Store
-from core.types import Branch, Call, Config, Message, Node, Override, Recap, Session, Text, new_id
+from core.tree import turns
+from core.types import (
+    Branch,
+    Call,
+    Config,
+    Message,
+    Node,
+    Override,
+    Recap,
+    Run,
+    Session,
+    Text,
+    new_id,
+    text_of,
+)
 from core.types import now as moment
 
 PROMPT = """\
@@ -27,6 +41,27 @@ Current draft: the latest version of the text or code being worked on, word for 
 
 Add nothing that was not said. Answer with the recap alone."""
 _FOCUS = "Pay particular attention to this: "
+_LIMITS = frozenset({"max_tokens", "stop"})
+"""Settings that are meant for answers: a recap must not end where an answer should."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Where a recap stands in on a branch, or could: the number of messages and turns it covers,
+    and every recap of that very beginning, oldest first.
+
+    ``on_path`` says that what it covers is part of what is looked at, ``applies`` that the next
+    message is asked with it. ``by_itself`` says that nobody asked for it.
+    """
+
+    recap: Recap
+    active: bool
+    on_path: bool
+    applies: bool
+    messages: int
+    turns: int
+    versions: tuple[Recap, ...]
+    by_itself: bool
 
 
 def boundary(nodes: Sequence[Node], keep: int) -> Node | None:
@@ -61,8 +96,63 @@ def recap_call(
         model=config.model,
         system=system_text(config, session),
         messages=(*read, wanted),
-        sampling=config.sampling,
+        sampling={name: v for name, v in config.sampling.items() if name not in _LIMITS},
     )
+
+
+def cut_of(store: Store, branch_id: str, lineage: Sequence[Node]) -> Cut | None:
+    """The branch's active recap, or the last one that could be switched on for ``lineage``."""
+    active = choices_of(store, branch_id).recap
+    places = {node.id: place for place, node in enumerate(lineage)}
+    found = active
+    if found is None:
+        near = store.recaps.of(lineage[0].session_id) if lineage else []
+        known = [recap for recap in near if recap.covers_to in places]
+        found = max(known, key=lambda one: (places[one.covers_to], one.id), default=None)
+    if found is None:
+        return None
+    place = places.get(found.covers_to)
+    covered = lineage[: place + 1] if place is not None else ()
+    run = store.runs.get(found.run_id) if found.run_id else None
+    return Cut(
+        recap=found,
+        active=active is not None,
+        on_path=place is not None,
+        applies=active is not None and _applies(lineage, found),
+        messages=len(covered),
+        turns=turns(covered)[-1] if covered else 0,
+        versions=tuple(store.recaps.covering([found.covers_to])),
+        by_itself=run is not None and run.purpose == "auto_recap",
+    )
+
+
+def _applies(lineage: Sequence[Node], recap: Recap) -> bool:
+    """Whether the next answer on ``lineage`` is asked with the recap: it must cover nothing of the
+    question that is being answered. After an answer the next question is yet to come."""
+    nodes = [node for node in lineage if node.parts]
+    answered = bool(nodes) and nodes[-1].role != "user"
+    return applicable(nodes, recap, len(nodes) if answered else current_turn(nodes)) is not None
+
+
+def drafts(store: Store, lineage: Sequence[Node], *, fresh: bool = False) -> list[Run]:
+    """Runs that wrote, or write, a recap for this lineage which nobody has placed; latest first.
+
+    With ``fresh`` those alone that are younger than every recap of the session.
+    """
+    if not lineage:
+        return []
+    session_id, ids = lineage[0].session_id, {node.id for node in lineage}
+    recaps = store.recaps.of(session_id)
+    placed = {recap.run_id for recap in recaps}
+    youngest = max((recap.id for recap in recaps), default="")
+    return [
+        run
+        for run in store.runs.side(session_id, "recap")
+        if run.id not in placed
+        and run.context_tip_id in ids
+        and (run.state != "ended" or text_of(run.partial).strip())
+        and not (fresh and run.id < youngest)
+    ]
 
 
 def choices_of(store: Store, branch_id: str) -> Choices:

@@ -103,6 +103,7 @@ def entries(
     marks = store.nodes.marks(ids)
     runs = store.runs.of_nodes(ids)
     forks = store.branches.forked_at(ids)
+    chosen = {(one.kind, one.target_id) for one in store.recaps.overrides(view.branch.id)}
     found = []
     for offset, node in enumerate(window):
         alternatives = [
@@ -120,6 +121,8 @@ def entries(
                 "siblings": siblings(node.id, alternatives),
                 "forks": [b for b in forks.get(node.id, []) if b.id != view.branch.id],
                 "final": "final" in marks.get(node.id, {}),
+                "pinned": ("pin", node.id) in chosen,
+                "muted": ("mute", node.id) in chosen,
                 "previous_answer": _previous_answer(lineage, start + offset),
                 "run": runs.get(node.id),
             }
@@ -143,6 +146,9 @@ def _run(store: Store, session_id: str, run_id: str | None) -> Run | None:
         run = store.runs.get(run_id)
     except NotFound:
         return None
+    if run.purpose == "auto_recap" and run.state == "ended" and run.context_tip_id:
+        # A recap went first: what is waited for is the answer after it.
+        run = store.runs.last_from(run.context_tip_id, run.branch_id) or run
     return run if run.session_id == session_id else None
 
 

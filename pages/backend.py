@@ -10,12 +10,14 @@ import threading
 from pathlib import Path
 
 from core import Runner, Store
+from core.drift import Watch
 
 TOKEN = secrets.token_urlsafe(24)
 """Proves to the live routes that a request comes from a page of this process."""
 
 _lock = threading.Lock()
 _runner: Runner | None = None
+_watch: Watch | None = None
 
 
 def database_path() -> Path:
@@ -26,10 +28,11 @@ def database_path() -> Path:
 
 def runner() -> Runner:
     """The runner; opens the database on first use. Raises a ``StoreError`` if it cannot."""
-    global _runner
+    global _runner, _watch
     with _lock:
         if _runner is None:
             _runner = Runner(Store.open(database_path()))
+            _watch = Watch(_runner)
         return _runner
 
 
@@ -40,9 +43,11 @@ def store() -> Store:
 
 def close() -> None:
     """Stop every run, keep its words, close the database. The next use opens it again."""
-    global _runner
+    global _runner, _watch
     with _lock:
         if _runner is not None:
+            if _watch is not None:
+                _watch.close()
             _runner.close()
             _runner.store.close()
-            _runner = None
+            _runner = _watch = None

@@ -82,6 +82,7 @@ def _nodes(request: Request) -> Response:
             "author": node.author,
             "created_at": node.created_at,
             "source_id": node.source_id,
+            "sent_suffix": node.sent_suffix,
             "parts": PARTS.dump_python(node.parts, mode="json"),
         }
         for node in backend.store().nodes.many(ids)
@@ -226,6 +227,8 @@ class _Watcher:
             if live is not None and live.run.purpose in CONVERSATION:
                 reader = self._read[live.run.id] = _Reader(live)
                 await self._send({"type": "started", **reader.whole()})
+            elif live is not None:  # beside the conversation: the page shows it, not the thread
+                await self._send({"type": "changed", "session": news.session_id})
         elif mine and news.kind == "ended":
             await self._send_deltas()
             self._read.pop(news.run_id or "", None)

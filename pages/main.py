@@ -12,6 +12,7 @@ page = st.navigation(
     [
         st.Page("playground.py", title="Playground", url_path="playground", default=True),
         st.Page("sessions.py", title="Sessions", url_path="sessions"),
+        st.Page("library.py", title="Library", url_path="library"),
         st.Page("runs.py", title="Runs", url_path="runs"),
         st.Page("settings.py", title="Settings", url_path="settings"),
     ],

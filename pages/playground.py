@@ -9,16 +9,23 @@ from core.errors import NotFound
 from core.examples import open_example
 from core.files import Upload, attach
 from core.meter import measure
+from core.overflow import overfull
+from core.steering import goes_past
 from pages import backend
 from pages.components import (
     acts,
+    acts_context,
     composer,
     config_panel,
+    context_panel,
+    dialogs,
     element,
     frame,
     header,
     inspector,
+    library_use,
     meter,
+    offers,
     sent,
     sidebar,
     start,
@@ -80,17 +87,25 @@ def handle(act: acts.Act | None) -> None:
     view = view_now()
     if not act or view is None:
         return
+    alone = act.get("action") == "send_files"
+    view = context_panel.once(view) if alone else view
     try:
         result = acts.perform(runner, view, act)
     except TurntreeError as error:
         state.flash_error(error)
         return
+    if act["action"] in acts_context.CONFIGURES:
+        state.settings_changed()
     if result.said:
         state.flash(result.said)
     if result.insert is not None:
         state.insert(result.insert)
     if result.sent is not None:
         state.look_into(result.sent)
+    if alone and not result.stay:
+        context_panel.forget_once(view)
+    if result.dialog is not None:
+        state.open_dialog(result.dialog)
     if not result.stay:
         state.go(
             Place(
@@ -121,15 +136,29 @@ def send(words: str, uploads: Sequence[Upload] = ()) -> None:
             state.insert(words)
             return
         if words.lstrip()[:5].lower() == "fork:" and any(n.role == "user" for n in view.lineage):
-            acts.offer_fork(runner, view, words)
+            acts.offer(runner, view, words)
+            return
+        if goes_past(view.session, view.branch, _next_turn(view), words):
+            acts.offer(runner, view, words, "offer_past")
+            return
+        view = context_panel.once(view)
+        if overfull(runner.store, view, words):
+            acts.offer(runner, view, words, "offer_long")
             return
         sent = acts.send_pending(runner, view, words)
         if not isinstance(sent, Queued):
+            context_panel.forget_once(view)
             _say_if_forked(view, sent.branch_id)
             state.go(Place(session=view.session.id, branch=sent.branch_id))
     except TurntreeError as error:
         state.flash_error(error)
         state.insert(words)
+
+
+def _next_turn(view: View) -> int:
+    """The number of the turn that is about to be sent, after those that wait."""
+    queued = runner.store.branches.queued(view.branch.id)
+    return view.turn + 1 + sum(one["state"] in ("waiting", "held") for one in queued)
 
 
 def _say_if_forked(view: View, branch_id: str) -> None:
@@ -166,21 +195,25 @@ def draw_session(view: View) -> None:
     """Conversation in the middle, tree and settings at the right."""
     settle(view)
     busy = thread.running_here(runner, view) is not None
+    context_panel.chip(view)
     composer.draw(runner, view, send, on_composer, busy=busy)
     sidebar.draw(runner, view)
     runner.store.sessions.seen(view.session.id)
-    measured = measure(runner.store, view)
+    measured = measure(runner.store, context_panel.once(view))
     middle, right = st.columns([3, 1.15], gap="large")
     with middle, st.container(key="middle"):
         header.draw(
             runner,
             view,
             measured,
-            open_drawer=lambda: inspector.drawer(runner, view, on_drawer_tree, on_drawer_meter),
+            open_drawer=lambda: inspector.drawer(
+                runner, view, on_drawer_tree, on_drawer_meter, handle
+            ),
+            handle=handle,
         )
         frame.show_flashes()
         thread.draw(runner, view, on_thread)
-        start.offers(runner, view, handle)
+        offers.draw(runner, view, handle)
     with right, st.container(key="inspector"):
         inspector.draw(runner, view, measured, on_tree, on_meter, handle)
 
@@ -205,3 +238,8 @@ if current is None:
 else:
     draw_session(current)
 sent.draw(runner)
+if state.looked_into() is None:  # one dialog at a time
+    if state.dialog() is None:
+        library_use.draw(runner)
+    else:
+        dialogs.draw(runner, current)

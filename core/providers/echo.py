@@ -22,9 +22,10 @@ lines of directives; what follows them is the reply::
     /context             replies with the messages received, as JSON
 
 ``/script {...}`` on the first line gives the same as one JSON object, keys as the fields of
-:class:`Script`. Usage counts words. ``max_tokens`` counts words too and ends with "length".
-A trailing assistant message is continued: the reply goes on where it stops. Tools are not
-called again once their results are there.
+:class:`Script`. ``/aside {...}`` on a later line does too: for what is asked beside the
+conversation, where a person's words stand within others. Usage counts words. ``max_tokens``
+counts words too and ends with "length". A trailing assistant message is continued: the reply
+goes on where it stops. Tools are not called again once their results are there.
 """
 
 import json

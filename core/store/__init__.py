@@ -9,9 +9,12 @@ from core.store.attachments import Attachments
 from core.store.branches import Branches
 from core.store.database import Database, open_database
 from core.store.ledger import Ledger
+from core.store.library import Library
 from core.store.nodes import Nodes
 from core.store.providers import Providers
+from core.store.queue import Queue
 from core.store.recaps import Recaps
+from core.store.requirements import Requirements
 from core.store.runs import Runs
 from core.store.search import Search
 from core.store.sessions import Sessions
@@ -28,11 +31,14 @@ class Store:
         self.nodes = Nodes(db)
         self.branches = Branches(db)
         self.recaps = Recaps(db)
+        self.requirements = Requirements(db)
         self.runs = Runs(db)
         self.attachments = Attachments(db)
         self.search = Search(db)
         self.providers = Providers(db)
         self.ledger = Ledger(db)
+        self.library = Library(db)
+        self.queue = Queue(db)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:

@@ -14,7 +14,7 @@ _COLUMNS = (
     " policy, keep_turns, linked_to, past_budget"
 )
 _WAITING = "SELECT id, branch_id, text, state, files_json FROM queue"
-QueueState = Literal["waiting", "held", "offer"]
+QueueState = Literal["waiting", "held", "offer", "offer_past", "offer_long", "stopped"]
 
 
 class Branches:
@@ -243,16 +243,25 @@ class Branches:
         queued_id = new_id()
         with self._db.write() as db:
             db.conn.execute(
-                "INSERT INTO queue (id, branch_id, text, state, created_at, files_json)"
-                " VALUES (?,?,?,?,?,?)",
-                [queued_id, branch_id, well_formed(text), state, now(), files_json(files)],
+                "INSERT INTO queue (id, branch_id, text, state, created_at, files_json, place)"
+                " SELECT ?,?,?,?,?,?, coalesce(max(place), 0) + 1 FROM queue WHERE branch_id = ?",
+                [
+                    queued_id,
+                    branch_id,
+                    well_formed(text),
+                    state,
+                    now(),
+                    files_json(files),
+                    branch_id,
+                ],
             )
         return queued_id
 
     def queued(self, branch_id: str) -> list[dict[str, Any]]:
-        """What waits on the branch, oldest first: ``id, branch_id, text, state, files``."""
+        """What waits on the branch, next one first: ``id, branch_id, text, state, files``."""
         with self._db.read() as db:
-            rows = db.query(f"{_WAITING} WHERE branch_id = ? ORDER BY id", [branch_id])
+            order = "ORDER BY coalesce(place, 0), id"
+            rows = db.query(f"{_WAITING} WHERE branch_id = ? {order}", [branch_id])
             return [row | {"files": files_in(row.pop("files_json"))} for row in rows]
 
     def waiting(self, queued_id: str) -> Mapping[str, Any]:

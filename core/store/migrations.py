@@ -211,6 +211,36 @@ def m006_refinement(db: Database) -> None:
     )
 
 
+@steps()
+def m007_library(db: Database) -> None:
+    """Prompts, conversations, system prompts and presets; the order of what waits."""
+    _run(
+        db,
+        """
+        CREATE TABLE prompts (
+            id TEXT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL,
+            tags_json TEXT NOT NULL DEFAULT '[]', created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL, binned_at TEXT)
+        """,
+        "CREATE INDEX prompts_by_recency ON prompts(updated_at)",
+        """
+        CREATE TABLE prompt_versions (
+            id TEXT PRIMARY KEY,
+            prompt_id TEXT NOT NULL REFERENCES prompts(id) ON DELETE CASCADE,
+            number INTEGER NOT NULL, body_json TEXT NOT NULL, note TEXT NOT NULL DEFAULT '',
+            created_at TEXT NOT NULL, UNIQUE (prompt_id, number))
+        """,
+        # What is being written and not saved yet: it outlives the tab and the process.
+        """
+        CREATE TABLE prompt_drafts (
+            prompt_id TEXT PRIMARY KEY REFERENCES prompts(id) ON DELETE CASCADE,
+            body_json TEXT NOT NULL, updated_at TEXT NOT NULL)
+        """,
+        "ALTER TABLE queue ADD COLUMN place INTEGER",
+    )
+    reassert_triggers(db)
+
+
 def reassert_triggers(db: Database) -> None:
     """Make every trigger whose tables exist anew.
 
@@ -228,6 +258,11 @@ _TRIGGERS: tuple[tuple[str, set[str], str], ...] = (
         "nodes_are_immutable",
         {"nodes"},
         "BEFORE UPDATE ON nodes BEGIN SELECT RAISE(ABORT, 'nodes are immutable'); END",
+    ),
+    (
+        "prompt_versions_are_immutable",
+        {"prompt_versions"},
+        "BEFORE UPDATE ON prompt_versions BEGIN SELECT RAISE(ABORT, 'versions are immutable'); END",
     ),
     (
         "nodes_search_add",

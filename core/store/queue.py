@@ -74,8 +74,7 @@ class Queue:
 
     def _row(self, db: Any, queued_id: str) -> Any:
         row = db.conn.execute(
-            "SELECT branch_id, text, files_json FROM queue WHERE id = ?"
-            f" AND state IN {_IN_QUEUE}",
+            f"SELECT branch_id, text, files_json FROM queue WHERE id = ? AND state IN {_IN_QUEUE}",
             [queued_id],
         ).fetchone()
         if row is None:

@@ -31,6 +31,7 @@ Purpose = Literal[
     "recap",
     "fidelity",
     "rewrite",
+    "decisions",
     "requirements",
     "judge",
     "title",
@@ -248,6 +249,25 @@ class Recap:
     created_at: str
     run_id: str | None = None
     edited_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """Something that the person asked for, with the message it came from.
+
+    ``honoured`` is what the person said of it, None for nothing; ``answer_id`` is the answer that
+    this was said of. ``run_id`` is the run that found it, None if no model did.
+    """
+
+    id: str
+    session_id: str
+    node_id: str
+    text: str
+    created_at: str
+    honoured: bool | None = None
+    answer_id: str | None = None
+    run_id: str | None = None
+    dropped_at: str | None = None
 
 
 # --- runs ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from core.errors import BadRequest
 from core.types import FinishReason, Request, Usage
 
 _SLOW = 20
+_ASIDE = re.compile(r"^/aside (\{.*\})$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +40,11 @@ def read(request: Request) -> Script:
     """The script that the last user message asks for, on this model."""
     said = [m.get("text", "") for m in request.messages if m["role"] == "user"]
     text = said[-1] if said else ""
+    aside = _ASIDE.search(text)
     if text.startswith("/script "):
         script = _from_json(text.removeprefix("/script "))
+    elif aside and aside.start():
+        script = _from_json(aside[1])
     else:
         script = _from_lines(text, request)
     if request.envelope["model"] == "echo-slow" and not script.delay:

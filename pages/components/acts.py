@@ -4,9 +4,8 @@ An element sends one dictionary, ``{"action": "fork", "node": …}``. Nothing he
 Streamlit; :func:`perform` is what tests call.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
 from core import (
     Config,
@@ -23,28 +22,12 @@ from core import (
 from core.errors import NotFound, UserError
 from core.files import reworded
 from core.meter import count
+from core.store.branches import QueueState
 from core.tree import previous_user_turn
 from core.types import Run, now
-
-Act = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """Where to go after an act; ``insert`` is for the composer, ``said`` for the person,
-    ``sent`` the run whose request is to be shown.
-
-    A ``branch`` of None stays on the view's; ``node`` and ``run`` of None leave theirs.
-    """
-
-    branch: str | None = None
-    node: str | None = None
-    run: str | None = None
-    insert: str | None = None
-    said: str = ""
-    stay: bool = False
-    sent: str | None = None
-
+from pages.components import acts_context, acts_queue, acts_recap, acts_steering
+from pages.components.act import Act as Act
+from pages.components.act import Result as Result
 
 _STAY = Result(stay=True)
 _UNDONE = {
@@ -84,7 +67,7 @@ def _edit(runner: Runner, view: View, act: Act) -> Result:
 
 
 def _regenerate(runner: Runner, view: View, act: Act) -> Result:
-    config: Config = view.session.config
+    config: Config = view.config
     if act.get("model"):
         provider = act.get("provider") or config.provider
         # Knobs set for one model may not exist on another: they are left unset.
@@ -223,17 +206,18 @@ def _send_files(runner: Runner, view: View, act: Act) -> Result:
 def send_pending(runner: Runner, view: View, words: str) -> Run | Queued:
     """Send words with the files that wait beside the composer; they wait no longer then."""
     files = runner.store.attachments.pending(view.branch.id)
-    sent = runner.send(view.branch.id, words, files=files, at=view.tip_id)
+    sent = runner.send(view.branch.id, words, files=files, at=view.tip_id, config=view.config)
     runner.store.attachments.let_go(view.branch.id, [file.sha256 for file in files])
     return sent
 
 
-def offer_fork(runner: Runner, view: View, words: str) -> None:
-    """Let words that start with "Fork:" wait for a click, with the files that go with them."""
+def offer(runner: Runner, view: View, words: str, kind: QueueState = "offer") -> None:
+    """Let words wait for a click, with the files that go with them: what is offered depends on
+    ``kind``, see :mod:`pages.components.offers`."""
     store = runner.store
     files = store.attachments.pending(view.branch.id)
     with store.write():
-        store.branches.enqueue(view.branch.id, words, "offer", files=files)
+        store.branches.enqueue(view.branch.id, words, kind, files=files)
         store.attachments.let_go(view.branch.id, [file.sha256 for file in files])
 
 
@@ -288,5 +272,10 @@ _ACTIONS: dict[str, Callable[[Runner, View, Act], Result]] = {
     "count": _count,
     "sent": _sent,
     "refresh": _refresh,
+    **acts_context.ACTIONS,
+    **acts_queue.ACTIONS,
+    **acts_recap.ACTIONS,
+    **acts_steering.ACTIONS,
 }
-_LOOKING = {"view", "branch", "compose", "count", "refresh", "sent", "stop"}
+_LOOKING = {"preview", "view", "branch", "compose", "count", "refresh", "sent", "stop"}
+_LOOKING |= acts_recap.LOOKING | acts_steering.LOOKING

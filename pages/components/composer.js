@@ -6,6 +6,7 @@ const SEND = '[data-testid="stChatInputSubmitButton"]';
 const CHIP = '[data-testid="stFileChip"]';
 const PREFIX = 'turntree.draft.';
 const SENT_WITHIN = 2000; // ms for the box to become empty after Enter
+const SAID_FOR = 4000; // ms that a word about a chip stays
 const FOLLOWS_SEND = 30000; // ms in which a new branch is taken as the consequence of a send
 const UNSAVED = [null, '', 'new']; // the session before its first message is sent
 const HINT = [
@@ -23,10 +24,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!companion) companions.set(parentElement, (companion = start(parentElement)));
   companion.act = (act) => setTriggerValue('act', { ...act, n: Date.now() * 1000 });
   receive(companion, data);
-  companion.files.then((files) => files.update(data));
+  companion.parts.then((parts) => parts.forEach((part) => part.update(data)));
   return () => {
     companion.stop();
-    companion.files.then((files) => files.destroy());
+    companion.parts.then((parts) => parts.forEach((part) => part.destroy()));
     companions.delete(parentElement);
   };
 }
@@ -50,7 +51,7 @@ function start(parent) {
   on(document, 'focusin', (event) => (companion.focused = isBox(event)));
   on(document, 'focusout', (event) => isBox(event) && lostFocus(companion));
   on(window, 'storage', (event) => otherTabWrote(companion, event));
-  companion.files = attach(companion, parent);
+  companion.parts = parts(companion, parent);
   const watcher = new MutationObserver(() => {
     findBox(companion);
     companion.attached?.look();
@@ -65,18 +66,29 @@ function start(parent) {
   return companion;
 }
 
-/* Files have a module of their own; it comes by address, as this text has none. */
-async function attach(companion, parent) {
-  const { Attach } = await import(new URL('app/static/composer/attach.js', document.baseURI));
-  companion.attached = new Attach(parent, {
+/* Files and chips have modules of their own; they come by address, as this text has none. */
+async function parts(companion, parent) {
+  const [{ Attach }, { Chips }] = await Promise.all(
+    ['attach', 'chips'].map((name) =>
+      import(new URL(`app/static/composer/${name}.js`, document.baseURI)),
+    ),
+  );
+  const say = (words, warns) => {
+    companion.said = words;
+    companion.warns = warns;
+    showHint(companion);
+  };
+  const chips = new Chips(parent, {
     act: (act) => companion.act(act),
-    say: (words, warns) => {
-      companion.said = words;
-      companion.warns = warns;
-      showHint(companion);
+    box: () => (companion.box?.isConnected ? companion.box : null),
+    put: (words, at) => putIn(companion, words, at, at),
+    say: (words) => {
+      say(words, true);
+      setTimeout(() => companion.said === words && say('', false), SAID_FOR);
     },
   });
-  return companion.attached;
+  companion.attached = new Attach(parent, { act: (act) => companion.act(act), say });
+  return [companion.attached, chips];
 }
 
 function isBox(event) {
@@ -97,7 +109,7 @@ function receive(companion, { session_id: session, branch_id: branch, recall, in
   tab().seen.add(key);
   if (insert && insert.n !== tab().inserted) {
     tab().inserted = insert.n;
-    companion.insert = insert.text;
+    companion.insert = insert;
     applyInsert(companion);
   }
 }
@@ -154,10 +166,15 @@ function applyInsert(companion) {
   const { box, insert } = companion;
   if (insert === null || !box?.isConnected) return;
   companion.insert = null;
+  const at = insert.whole ? 0 : box.selectionStart;
+  putIn(companion, insert.text, at, insert.whole ? box.value.length : box.selectionEnd);
+}
+
+function putIn(companion, words, from, to) {
+  const { box } = companion;
   endWalk(companion);
-  const at = box.selectionStart ?? box.value.length;
-  const text = box.value.slice(0, at) + insert + box.value.slice(box.selectionEnd ?? at);
-  setText(companion, text, at + insert.length);
+  const text = box.value.slice(0, from) + words + box.value.slice(to);
+  setText(companion, text, from + words.length);
   writeDraft(companion.key, text);
   box.focus();
 }

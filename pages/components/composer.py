@@ -13,7 +13,7 @@ from core.files import LIMITS, MEGABYTE, MOST_BYTES, MOST_BYTES_OF_A_MESSAGE, MO
 from core.providers import model_info
 from core.types import ModelInfo
 from pages import backend
-from pages.components import element, state
+from pages.components import element, notices, refine, state
 from pages.components.config_panel import default_config
 
 _HERE = Path(__file__)
@@ -21,7 +21,8 @@ _companion = st.components.v2.component(
     "turntree_composer",
     js=_HERE.with_suffix(".js").read_text("utf-8"),
     css=_HERE.with_suffix(".css").read_text("utf-8")
-    + _HERE.with_name("files.css").read_text("utf-8"),
+    + _HERE.with_name("files.css").read_text("utf-8")
+    + _HERE.with_name("chips.css").read_text("utf-8"),
 )
 KEY = "turntree.composer"
 COMPANION = "turntree.companion"
@@ -78,7 +79,9 @@ def companion_data(runner: Runner, view: View | None) -> dict[str, Any]:
         "session_id": view.session.id if view else "new",
         "branch_id": view.branch.id if view else "new",
         "recall": recall(view) if view else [],
-        "insert": {"text": shown.text, "n": shown.n} if shown.n else None,
+        "insert": {"text": shown.text, "n": shown.n, "whole": shown.whole} if shown.n else None,
+        "chips": refine.chips(view) if view and view.turn else [],
+        "notices": notices.notices(runner, view) if view else [],
         "pending": pending(runner, view) if view else [],
         "limits": {"text": LIMITS, "files": MOST_FILES, "bytes": MOST_BYTES_OF_A_MESSAGE},
         "blind": blind(config),

@@ -12,7 +12,7 @@ from core.models import offered
 from core.providers import adapter, adapters, model_info
 from core.types import Knob
 from pages import backend
-from pages.components import models_panel, sidebar, state
+from pages.components import library_presets, models_panel, sidebar, state
 
 _FIRST_CHOICE = "local"
 _IN_MENUS = 12  # models of one provider in a menu; the settings offer all
@@ -47,15 +47,19 @@ def _first_model(provider: str) -> str:
 Choose = Callable[[Config], None]
 
 
-def draw(config: Config, choose: Choose, *, scope: str) -> None:
+def draw(config: Config, choose: Choose, *, scope: str, library: bool = True) -> None:
     """Controls for ``config``; every change is given to ``choose`` and holds for the next run.
 
     The widgets show what is stored and write only what the person changed: another tab may
-    have chosen something else meanwhile.
+    have chosen something else meanwhile. ``library`` offers what was kept there.
     """
+    if library:
+        library_presets.presets(backend.store(), config, choose, scope=scope)
     _provider(config, choose, f"{scope}.provider")
     _model(config, choose, f"{scope}.model.{config.provider}")
     _system(config, choose, f"{scope}.system")
+    if library:
+        library_presets.system_prompts(backend.store(), config, choose, scope=scope)
     if knobs := model_info(config.provider, config.model).knobs:
         with st.expander("Sampling", type="compact"):
             st.caption("Unset knobs are not sent: the model's own defaults hold.")

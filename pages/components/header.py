@@ -10,23 +10,54 @@ from core.formats import markdown
 from core.meter import Meter
 from core.store.ledger import Filter
 from core.tree import last_answer
-from pages.components import meter, state, words
+from pages.components import (
+    consolidate_dialog,
+    context_panel,
+    goal,
+    library_use,
+    meter,
+    state,
+    words,
+)
+from pages.components.act import Act
 from pages.components.state import Place
 
 
-def draw(runner: Runner, view: View, measured: Meter, open_drawer: Callable[[], None]) -> None:
+def draw(
+    runner: Runner,
+    view: View,
+    measured: Meter,
+    open_drawer: Callable[[], None],
+    handle: Callable[[Act], None],
+) -> None:
     """Title and actions in one row, the goal and the counters beneath."""
     session = view.session
     with st.container(key="top"):
         with st.container(key="head", horizontal=True, vertical_alignment="center", gap="small"):
             _title(runner, session)
-            _goal(runner, session)
+            goal.draw(runner, session)
+            library_use.button()
+            _recap(view, handle)
             _export(runner, view)
             with st.container(key="drawer_button", width="content"):
                 if st.button("Tree", icon=":material/account_tree:", help="Tree and settings"):
                     open_drawer()
         with st.container(key="facts"):
             _facts(runner, view, measured)
+        consolidate_dialog.links(runner, view, handle)
+
+
+def _recap(view: View, handle: Callable[[Act], None]) -> None:
+    if not view.lineage:
+        return
+    with st.container(key="recap_button", width="content"):
+        st.button(
+            "Recap",
+            icon=":material/history_edu:",
+            help="Let a recap stand in for the beginning of this branch",
+            on_click=handle,
+            args=[{"action": "recap"}],
+        )
 
 
 def counter(view: View) -> str:
@@ -50,24 +81,6 @@ def _title(runner: Runner, session: Session) -> None:
         st.text_input(
             "Title", value=session.title, key=key, on_change=rename, label_visibility="collapsed"
         )
-
-
-def _goal(runner: Runner, session: Session) -> None:
-    with (
-        st.popover("Goal", icon=":material/flag:"),
-        st.form(f"goal.{session.id}", border=False),
-    ):
-        objective = st.text_area("Objective", session.objective, height=80)
-        done_when = st.text_area("Done when", session.done_when, height=80)
-        budget = st.number_input(
-            "Turns planned", min_value=1, max_value=999, value=session.turn_budget, step=1
-        )
-        st.caption("Objective and definition of done are sent with every message.")
-        if st.form_submit_button("Save", type="primary"):
-            runner.store.sessions.change(
-                session.id, objective=objective, done_when=done_when, turn_budget=budget
-            )
-            st.rerun()
 
 
 def _export(runner: Runner, view: View) -> None:
@@ -130,7 +143,8 @@ def spent(runner: Runner, view: View) -> str:
 def _facts(runner: Runner, view: View, measured: Meter) -> None:
     session = view.session
     where = f"branch {view.branch.name}" if view.on_branch else "not on a branch"
-    facts = [counter(view), where, meter.short(measured), spent(runner, view)]
+    sends = context_panel.fact(view)
+    facts = [counter(view), where, meter.short(measured), sends, spent(runner, view)]
     lines = [("", " · ".join(filter(None, facts)))]
     lines += [("Objective", session.objective), ("Done when", session.done_when)]
     st.html(

@@ -1,13 +1,23 @@
 """The right side: tree, meter, branch notes, settings, bin. On a phone the same in a drawer."""
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 
 import streamlit as st
 
 from core import Config, Runner, View
 from core.meter import Meter, measure
 from core.providers import adapters
-from pages.components import config_panel, element, key_panel, meter, state, tree_panel
+from pages.components import (
+    config_panel,
+    context_panel,
+    element,
+    key_panel,
+    meter,
+    state,
+    steering_panel,
+    tree_panel,
+)
 from pages.components.acts import Act
 
 DRAWER_TREE = "turntree.tree.drawer"
@@ -27,16 +37,34 @@ def draw(
     _panels(runner, view, handle, scope=view.session.id)
 
 
-@st.dialog("Tree and settings", position="right")
+@st.dialog("Tree and settings", position="right", on_dismiss="rerun")
 def drawer(
-    runner: Runner, view: View, on_tree: Callable[[], None], on_meter: Callable[[], None]
+    runner: Runner,
+    view: View,
+    on_tree: Callable[[], None],
+    on_meter: Callable[[], None],
+    handle: Callable[[Act], None],
 ) -> None:
     """The inspector for narrow screens."""
+    view = _as_it_is_now(runner, view)
     tree_panel.draw(runner, view, on_tree, key=DRAWER_TREE)
     if element.act(DRAWER_TREE):
         st.rerun()  # the page behind follows, and the drawer closes over what was chosen
-    meter.draw(measure(runner.store, view), on_meter, key=meter.DRAWER)
+    meter.draw(measure(runner.store, context_panel.once(view)), on_meter, key=meter.DRAWER)
+    if (act := element.act(meter.DRAWER)) and act.get("action") in ("preview", "recap"):
+        st.rerun()  # one dialog at a time: the drawer makes room for what was asked for
+    if view.lineage and st.button("Recap", icon=":material/history_edu:", key="drawer.recap"):
+        handle({"action": "recap"})
+        st.rerun()
+    context_panel.draw(runner, view, handle, scope="drawer")
     _settings_of(runner, view, scope=f"drawer.{view.session.id}")
+    steering_panel.draw(runner, view, handle, scope="drawer")
+
+
+def _as_it_is_now(runner: Runner, view: View) -> View:
+    """The view, with what was chosen in the drawer since it was opened: it runs by itself."""
+    session = runner.store.sessions.get(view.session.id)
+    return replace(view, session=session, branch=runner.store.branches.get(view.branch.id))
 
 
 def settings(config: Config, choose: Callable[[Config], None], *, scope: str) -> None:
@@ -51,8 +79,10 @@ def settings(config: Config, choose: Callable[[Config], None], *, scope: str) ->
 
 
 def _panels(runner: Runner, view: View, handle: Callable[[Act], None], *, scope: str) -> None:
+    context_panel.draw(runner, view, handle, scope="page")
     with st.expander("Settings", icon=":material/tune:", expanded=True, type="compact"):
         _settings_of(runner, view, scope=scope)
+    steering_panel.draw(runner, view, handle, scope="page")
     with st.expander("Branch note", icon=":material/notes:", type="compact"):
         _note(runner, view)
     if bins := runner.store.branches.bins(view.session.id):
@@ -62,11 +92,20 @@ def _panels(runner: Runner, view: View, handle: Callable[[Act], None], *, scope:
 
 
 def _settings_of(runner: Runner, view: View, *, scope: str) -> None:
-    settings(
-        view.session.config,
-        lambda config: runner.store.sessions.choose(view.session.id, config),
-        scope=scope,
-    )
+    drawn = view.session.config
+
+    def choose(config: Config) -> None:
+        """Only what was changed here: something else may have been changed meanwhile."""
+        changed = {
+            field.name: getattr(config, field.name)
+            for field in fields(Config)
+            if getattr(config, field.name) != getattr(drawn, field.name)
+        }
+        if changed:
+            now = runner.store.sessions.get(view.session.id).config
+            runner.store.sessions.choose(view.session.id, replace(now, **changed))
+
+    settings(drawn, choose, scope=f"{scope}.{state.settings_number()}")
 
 
 def _note(runner: Runner, view: View) -> None:

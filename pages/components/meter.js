@@ -34,14 +34,23 @@ function start(parent) {
   const foot = make('div', 'foot');
   const warm = row('Warm');
   const price = row('Price');
+  const save = row('A recap would save');
+  const acts = make('div', 'acts');
+  const look = make('button', 'look', { type: 'button' });
+  look.textContent = 'What will be sent';
+  const recap = make('button', 'recap', { type: 'button' });
+  recap.textContent = 'Recap…';
   const count = make('button', 'count', { type: 'button' });
   const tip = make('div', 'tip', { id: 'tip', role: 'tooltip' });
-  foot.append(warm.box, price.box, count);
-  root.append(total.box, bar, legend, files, warning, foot, tip);
+  foot.append(warm.box, price.box, save.box);
+  acts.append(look, recap, count);
+  root.append(total.box, bar, legend, files, warning, foot, acts, tip);
   parent.append(root);
-  const parts = { root, total, bar, legend, files, warning, warm, price, count, tip };
+  const parts = { root, total, bar, legend, files, warning, warm, price, save, recap, count, tip };
   const meter = { ...parts, acts: 0, waiting: false };
-  for (const one of [total.box, warm.box, price.box]) tell(meter, one);
+  for (const one of [total.box, warm.box, price.box, save.box]) tell(meter, one);
+  look.addEventListener('click', () => meter.send({ action: 'preview' }));
+  recap.addEventListener('click', () => meter.send({ action: 'recap' }));
   count.addEventListener('click', () => {
     meter.waiting = true;
     meter.send({ action: 'count' });
@@ -105,11 +114,18 @@ function update(meter) {
   total(meter, tokens, share, data.exact && !draft ? '' : '≈ ', draft);
   bar(meter, parts, tokens, share);
   legend(meter, parts);
-  put(meter.files, data.files);
+  put(meter.files, [data.files, data.first].filter(Boolean).join(' · '));
   put(meter.warning, data.warnings[level] ?? '');
   warm(meter, tokens);
   meter.price.value.textContent = data.price.text;
   meter.price.box.dataset.about = data.price.about;
+  const { saving } = data;
+  meter.save.box.hidden = !saving;
+  if (saving) {
+    meter.save.value.textContent = saving.text;
+    meter.save.box.dataset.about = saving.about;
+  }
+  meter.recap.hidden = !saving && level === 'fine';
   meter.count.hidden = !data.countable;
   meter.count.disabled = meter.waiting;
   meter.count.textContent = meter.waiting ? 'Counting…' : 'Count exactly';

@@ -15,18 +15,23 @@ _element = st.components.v2.component(
     js=_HERE.with_suffix(".js").read_text("utf-8"),
     css=_HERE.with_suffix(".css").read_text("utf-8"),
 )
+_WORTH_IT, _WORTH_SHARE = 200, 0.2
+"""Tokens, and share of the next send, that a recap must save to be proposed."""
 KEY = "turntree.meter"
 DRAWER = "turntree.meter.drawer"
 
 _NAMES: dict[Name, str] = {
     "system": "system",
+    "recap": "recap",
     "history": "history",
     "attachments": "files",
+    "tools": "tools",
     "new text": "your draft",
 }
 _WARNINGS = {
-    "near": "Nearly full: fork from an earlier turn, or choose a model with a larger window.",
-    "full": "More than the window holds: fork from an earlier turn, or choose a larger window.",
+    "near": "Nearly full: recap the beginning, send less of it, or choose a larger window.",
+    "full": "More than the window holds: recap the beginning, send less of it, or choose a larger"
+    " window.",
 }
 
 
@@ -41,7 +46,7 @@ def meter_data(meter: Meter) -> dict[str, Any]:
         "tokens": meter.tokens,
         "exact": meter.exact,
         "window": meter.window,
-        "parts": [[_NAMES[part.name], part.tokens] for part in meter.parts],
+        "parts": _parts(meter),
         "factor": meter.calibration.factor,
         "level": {"near": 0.8, "full": 1.0},
         "warnings": _WARNINGS,
@@ -50,7 +55,16 @@ def meter_data(meter: Meter) -> dict[str, Any]:
         "warm": _warm(meter),
         "price": {"text": price(meter), "about": _about_price(meter)},
         "countable": meter.countable and not meter.exact,
+        "saving": saving(meter),
+        "first": "A recap will be written first." if meter.recap_first else "",
     }
+
+
+def _parts(meter: Meter) -> list[tuple[str, int]]:
+    """Names and tokens in the order of the bar; what is being written comes last, by the page."""
+    parts = [(_NAMES[part.name], part.tokens) for part in meter.parts if part.name != "new text"]
+    said = sum(part.tokens for part in meter.parts if part.name == "new text")
+    return [*parts, ("reminder", said), (_NAMES["new text"], 0)]
 
 
 def short(meter: Meter) -> str:
@@ -86,6 +100,25 @@ def price(meter: Meter) -> str:
         return "free" if meter.tokens else "nothing yet"
     dollars = meter.cost / 1e9
     return f"≈ ${dollars:.4f}" if dollars >= 0.0001 else "< $0.0001"
+
+
+def saving(meter: Meter) -> dict[str, str] | None:
+    """What a recap would take off the next send, in words; None where it is not worth one."""
+    found = meter.saving
+    if found is None or found.tokens < _WORTH_IT or found.tokens < _WORTH_SHARE * meter.tokens:
+        return None
+    less = f"\u2248 {brief(found.tokens)} tokens"
+    if found.cost:
+        less += f" · {_dollars(abs(found.cost))}" if found.cost > 0 else ""
+    about = f"With the last {found.keep} turns verbatim; how long the recap gets is guessed."
+    if found.cost is not None and found.cost < 0:
+        about += f" Once, it costs {_dollars(-found.cost)} more: what is warm would be lost."
+    return {"text": less, "about": about}
+
+
+def _dollars(nanodollars: int) -> str:
+    dollars = nanodollars / 1e9
+    return f"${dollars:.4f}" if dollars >= 0.0001 else "< $0.0001"
 
 
 def _about(meter: Meter) -> str:

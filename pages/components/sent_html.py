@@ -70,6 +70,11 @@ def reply(parts: Parts, began: Parts = ()) -> str:
     return f'<div class="sent">{note}{"".join(pieces) or nothing}</div>'
 
 
+def pieces(parts: Parts) -> str:
+    """The parts of a message, each as it is."""
+    return "".join(_piece(_of_part(part)) for part in parts)
+
+
 def numbers(of: Exchange) -> str:
     """Tokens, cost and times of a call, each with its name."""
     run, usage = of.run, of.run.usage

@@ -46,6 +46,12 @@ def draw(runner: Runner, view: View | None) -> None:
                 query_params=state.link(),
             )
             st.page_link(
+                "library.py",
+                label="Library",
+                icon=":material/menu_book:",
+                query_params={},  # the way back is remembered
+            )
+            st.page_link(
                 "runs.py",
                 label="Runs and costs",
                 icon=":material/receipt_long:",

@@ -1,12 +1,11 @@
-"""The first screen, and the one offer the composer makes: "Fork:" as a real fork."""
+"""The first screen."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
-from core import Runner, View
 from core.examples import examples
-from pages.components.acts import Act
+from pages.components import library_use
 
 _ICONS = {"map": ":material/map:", "edit": ":material/edit_note:", "branch": ":material/alt_route:"}
 
@@ -33,28 +32,4 @@ def draw(on_example: Callable[[str], None]) -> None:
                     help=f"Open the example: {example['title']}",
                     width="stretch",
                 )
-
-
-def offers(runner: Runner, view: View, handle: Callable[[Act], None]) -> None:
-    """A message that starts with "Fork:" waits here for one click; nothing is forced."""
-    for waiting in runner.store.branches.queued(view.branch.id):
-        if waiting["state"] != "offer":
-            continue
-        with st.container(border=True, key=f"offer.{waiting['id']}"):
-            st.markdown("**Fork here?** Your message starts with “Fork:”.")
-            st.text(waiting["text"])
-            if waiting["files"]:
-                st.caption("With " + ", ".join(file.name for file in waiting["files"]))
-            with st.container(horizontal=True):
-                for label, action in (
-                    ("Fork from the previous turn", "fork_offered"),
-                    ("Send as written", "send_queued"),
-                    ("Take back", "unqueue"),
-                ):
-                    st.button(
-                        label,
-                        key=f"{action}.{waiting['id']}",
-                        type="primary" if action == "fork_offered" else "secondary",
-                        on_click=handle,
-                        args=[{"action": action, "id": waiting["id"]}],
-                    )
+        library_use.button("Start from the library", type="tertiary")

@@ -11,8 +11,9 @@ from typing import Any
 import streamlit as st
 
 from core import Config, TurntreeError
+from pages.components.act import Dialog
 
-_PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD, _TAKEN, _OPEN = (
+_PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD, _TAKEN, _OPEN, _KEPT = (
     "turntree.place",
     "turntree.flash",
     "turntree.insert",
@@ -22,6 +23,7 @@ _PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD, _TAKEN, _OPEN = (
     "turntree.heard",
     "turntree.taken",
     "turntree.open",
+    "turntree.kept",
 )
 _REMEMBERED = 20  # acts of each element
 
@@ -95,12 +97,23 @@ def show_more(listing: str, rows: int) -> None:
     st.session_state[f"{_SHOWN}.{listing}"] = rows
 
 
+def keep(name: str, value: Any) -> None:
+    """Remember something for the life of the tab, across pages."""
+    st.session_state[f"{_KEPT}.{name}"] = value
+
+
+def kept(name: str, otherwise: Any = None) -> Any:
+    """What was kept under that name."""
+    return st.session_state.get(f"{_KEPT}.{name}", otherwise)
+
+
 def link() -> dict[str, str]:
     """The place as parameters for a link to another page."""
     return {name: value for name, value in asdict(place()).items() if value}
 
 
 _LOOKED_INTO, _LAST_LOOK = "turntree.looked_into", "turntree.last_look"
+_DIALOG = "dialog"
 
 
 def look_into(run_id: str) -> None:
@@ -123,6 +136,22 @@ def last_look() -> str | None:
 def look_away() -> None:
     """The person has closed the dialog, or the tab has gone elsewhere."""
     st.session_state.pop(_LOOKED_INTO, None)
+
+
+def open_dialog(dialog: Dialog) -> None:
+    """Show a dialog from now on, until the person closes it."""
+    keep(_DIALOG, dialog)
+
+
+def dialog() -> Dialog | None:
+    """The dialog that is open."""
+    found: Dialog | None = kept(_DIALOG)
+    return found
+
+
+def close_dialog() -> None:
+    """The person has closed it, or done what it is for."""
+    keep(_DIALOG, None)
 
 
 def asked(name: str) -> str | None:
@@ -166,16 +195,17 @@ def take_flashes() -> list[Flash]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert:
-    """Words to put into the composer, once for each ``n``."""
+    """Words to put into the composer, once for each ``n``; ``whole`` in place of all there is."""
 
     text: str = ""
     n: int = 0
+    whole: bool = False
 
 
-def insert(text: str) -> None:
+def insert(text: str, *, whole: bool = False) -> None:
     """Put words into the composer, where the person may change them."""
     # The time, because a counter would start anew with a reload and repeat itself.
-    st.session_state[_INSERT] = Insert(text=text, n=time.time_ns() // 1_000_000)
+    st.session_state[_INSERT] = Insert(text=text, n=time.time_ns() // 1_000_000, whole=whole)
 
 
 def inserted() -> Insert:
@@ -213,6 +243,23 @@ def unfolded(name: str) -> bool:
 def unfold(name: str, opened: bool = True) -> None:
     """Open or fold it from now on."""
     st.session_state[f"{_OPEN}.{name}"] = opened
+
+
+_ANEW = "anew"
+
+
+def settings_changed() -> None:
+    """Something else than the settings' own controls has changed the settings.
+
+    The browser may be about to tell what the controls were before; of new ones it cannot.
+    """
+    keep(_ANEW, settings_number() + 1)
+
+
+def settings_number() -> int:
+    """What the keys of the settings' controls must hold."""
+    found: int = kept(_ANEW, 0)
+    return found
 
 
 def value(key: str) -> Any:

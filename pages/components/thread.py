@@ -7,9 +7,10 @@ from typing import Any
 import streamlit as st
 
 from core import Run, Runner, View
+from core.overflow import larger
 from core.providers import model_info
 from pages import backend
-from pages.components import element
+from pages.components import element, recap_marks
 from pages.components.config_panel import models_offered
 from pages.components.entry import entry_page, run_facts
 
@@ -54,10 +55,11 @@ def thread_data(runner: Runner, view: View) -> dict[str, Any]:
         "focus": view.focus,
         "live": _live(runner, running) if running else None,
         "trouble": None if running else trouble(runner, view),
+        "recap": recap_marks.mark(runner, view),
         "queue": [
             waiting | {"files": [file.name for file in waiting["files"]]}
             for waiting in runner.store.branches.queued(view.branch.id)
-            if waiting["state"] != "offer"
+            if not waiting["state"].startswith("offer")
         ],
         "models": models_offered(),
         "readonly": False,
@@ -78,7 +80,7 @@ def trouble(runner: Runner, view: View) -> dict[str, Any] | None:
     run = view.run or runner.store.runs.last_from(view.tip_id, view.branch.id)
     if run is None or run.state != "ended" or run.node_id is not None:
         return None
-    message, hint = _WITHOUT_WORDS.get(
+    message, hint = recap_marks.trouble(run) or _WITHOUT_WORDS.get(
         run.finish_reason or "", ("The answer came back empty.", "Retry, or choose another model.")
     )
     refused = _refused_setting(run)
@@ -93,7 +95,18 @@ def trouble(runner: Runner, view: View) -> dict[str, Any] | None:
         "finish": run.finish_reason,
         "can_continue": False,
         "refused": refused,
+        "larger": _larger(runner, run),
     }
+
+
+def _larger(runner: Runner, run: Run) -> list[dict[str, Any]] | None:
+    """Models with a larger window, where the provider said that it was too long; else None."""
+    if run.failure is None or run.failure.kind != "ContextTooLong":
+        return None
+    return [
+        {"provider": one.provider, "model": one.model, "label": one.label, "window": one.window}
+        for one in larger(runner.store, run.config)
+    ]
 
 
 def _refused_setting(run: Run) -> str | None:
@@ -107,4 +120,5 @@ def _refused_setting(run: Run) -> str | None:
 def _live(runner: Runner, run: Run) -> dict[str, Any]:
     live = runner.live(run.id)
     progress = {"stage": live.progress.stage, "share": live.progress.share} if live else {}
-    return run_facts(run) | {"stage": "", "share": None} | progress
+    recap = {"span": recap_marks.span(runner, run)} if run.purpose == "auto_recap" else {}
+    return run_facts(run) | {"stage": "", "share": None} | progress | recap

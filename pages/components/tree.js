@@ -170,7 +170,7 @@ function lay(tree) {
   tree.rows = lib.layoutTree(tree.nodes, {
     tip: data.current.tip,
     binned: tree.binned,
-    keep: new Set([...tree.tips.keys(), ...tree.finals, ...tree.running, target]),
+    keep: new Set([...tree.tips.keys(), ...tree.finals, ...tree.running, target, data.recap]),
     unfolded: tree.folds.get(data.session_id),
     folding: data.folding !== false,
   });

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import Runner, View
 from pages import backend
-from pages.components import element
+from pages.components import element, recap_marks
 
 _HERE = Path(__file__)
 _element = st.components.v2.component(
@@ -27,6 +27,7 @@ def draw(runner: Runner, view: View, on_act: Callable[[], None], *, key: str = K
 def tree_data(runner: Runner, view: View, *, height: int = 330) -> dict[str, Any]:
     """Branches and marks; the nodes come by their own route, only the new ones each time."""
     store = runner.store
+    recap = recap_marks.mark(runner, view)
     return {
         "token": backend.TOKEN,
         "session_id": view.session.id,
@@ -43,6 +44,7 @@ def tree_data(runner: Runner, view: View, *, height: int = 330) -> dict[str, Any
             for branch in store.branches.of(view.session.id)
         ],
         "binned": sorted(store.branches.hidden_roots(view.session.id)),
+        "recap": recap["at"] if recap and recap["active"] else None,
         "finals": store.nodes.finals(view.session.id),
         "running": [run.context_tip_id for run in store.runs.not_ended(view.session.id)],
         "height": height,

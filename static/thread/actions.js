@@ -6,7 +6,7 @@ import { textOf } from "./words.js";
 
 /**
  * Every act of a turn. `change` marks acts that a read-only view lacks, `extra` those that
- * move into More on a narrow screen, `pressed` toggles.
+ * move into More on a narrow screen, `tucked` those that are only there, `pressed` toggles.
  */
 const ACTS = [
   { key: "fork", picture: "fork", label: "Fork here", change: true },
@@ -55,10 +55,36 @@ const ACTS = [
     extra: true,
     when: (turn) => Boolean(turn.entry.run),
   },
+  {
+    key: "pin",
+    picture: "pin",
+    label: "Always send (pin)",
+    change: true,
+    extra: true,
+    tucked: true,
+    pressed: (turn) => turn.entry.pinned,
+  },
+  {
+    key: "mute",
+    picture: "mute",
+    label: "Never send (mute)",
+    change: true,
+    extra: true,
+    tucked: true,
+    pressed: (turn) => turn.entry.muted,
+  },
+  {
+    key: "recap",
+    picture: "recap",
+    label: "Recap up to here",
+    change: true,
+    extra: true,
+    tucked: true,
+  },
   { key: "bin", picture: "bin", label: "Move to bin", change: true, extra: true },
 ];
 
-const KEYS = { f: "fork", e: "edit", r: "regenerate", c: "copy", x: "final", s: "sent", Delete: "bin" };
+const KEYS = { f: "fork", e: "edit", r: "regenerate", c: "copy", x: "final", p: "pin", m: "mute", s: "sent", Delete: "bin" };
 
 const shown = (turn) =>
   ACTS.filter(
@@ -84,10 +110,21 @@ function perform(turn, key) {
       turn.update({ ...entry, final: !entry.final });
       view.act({ action: "final", node, on: !entry.final });
     },
+    pin: () => choose(turn, "pin", "pinned"),
+    mute: () => choose(turn, "mute", "muted"),
     sent: () => view.act({ action: "sent", run: entry.run.id }),
+    recap: () => view.act({ action: "recap", node }),
     bin: () => view.act({ action: "bin", node }),
   };
   acts[key]();
+}
+
+/** Pin or mute, or take that back; shown at once, and the page confirms it. One excludes the other. */
+function choose(turn, action, mark) {
+  const { view, entry } = turn;
+  const on = !entry[mark];
+  turn.update({ ...entry, pinned: false, muted: false, [mark]: on });
+  view.act({ action: on ? action : `un${action}`, node: entry.id });
 }
 
 /** Put text on the clipboard, also where the page may not use the clipboard directly. */
@@ -121,7 +158,7 @@ export function actionRow(turn) {
   const row = h("div", { class: "actions", role: "toolbar" });
   let signature = "";
   const build = (acts) => {
-    const controls = acts.flatMap((act) => {
+    const controls = acts.filter((act) => !act.tucked).flatMap((act) => {
       const button = iconButton(act.picture, act.label, () => perform(turn, act.key), {
         "data-key": act.key,
         class: act.extra ? "act extra" : "act",
@@ -137,7 +174,7 @@ export function actionRow(turn) {
     signature = wanted;
     row.setAttribute("aria-label", `Actions, ${turn.name}`);
     for (const act of acts) {
-      if (!act.pressed) continue;
+      if (!act.pressed || act.tucked) continue;
       const button = row.querySelector(`[data-key="${act.key}"]`);
       button.setAttribute("aria-pressed", String(Boolean(act.pressed(turn))));
     }
@@ -166,8 +203,10 @@ function modelsButton(turn) {
 
 function moreButton(turn) {
   const open = (event) => {
+    // where there is room, the others have buttons of their own
+    const wide = turn.actions.querySelector(".extra")?.offsetParent;
     const items = shown(turn)
-      .filter((act) => act.extra)
+      .filter((act) => (wide ? act.tucked : act.extra))
       .map((act) => ({
         label: act.pressed?.(turn) ? `${act.label} \u2713` : act.label,
         name: act.label,

@@ -1,14 +1,36 @@
 // What follows the last turn: an answer that failed, and messages that wait for their turn.
 
 import { h, icon, textButton } from "./dom.js";
-import { visible } from "./words.js";
+import { openMenu } from "./menu.js";
+import { queueCards } from "./queue.js";
+import { strayCard } from "./recap.js";
 
 /** The cards below the conversation, as elements. */
 export function extras(view, data) {
   return [
+    strayCard(view, data),
     data.trouble ? trouble(view, data) : null,
-    ...(data.queue ?? []).map((item) => queued(view, item, data.readonly)),
+    ...queueCards(view, data),
   ].filter(Boolean);
+}
+
+/** What helps where the conversation is more than the model's window holds. */
+function tooLong(view, { run, larger }) {
+  const choose = (event) => {
+    const items = larger.map(({ provider, model, label, window: holds }) => ({
+      label,
+      name: `Retry with ${label}`,
+      detail: `${holds.toLocaleString("en-US")} tokens`,
+      run: () => view.act({ action: "retry_larger", run, provider, model }),
+    }));
+    openMenu(view.layer, event.currentTarget, "Retry with", items);
+  };
+  const menu = { "aria-haspopup": "menu", "aria-expanded": "false" };
+  return [
+    textButton("Recap first", () => view.act({ action: "recap" })),
+    textButton("Send only the last turns", () => view.act({ action: "retry_last", run })),
+    larger.length ? textButton("A larger window", choose, menu) : null,
+  ];
 }
 
 function trouble(view, { trouble: what, tip, readonly }) {
@@ -36,41 +58,10 @@ function trouble(view, { trouble: what, tip, readonly }) {
                 })
               : null,
             textButton("Retry", retry, { class: what.refused ? "button" : "button primary" }),
+            ...(what.larger ? tooLong(view, what) : []),
             what.can_continue ? textButton("Continue", goOn) : null,
             textButton("What was sent", sent),
           ),
     ),
-  );
-}
-
-function queued(view, item, readonly) {
-  const held = item.state === "held";
-  return h(
-    "div",
-    {
-      class: "card queued",
-      role: "group",
-      "aria-label": "Queued message",
-      "data-queue-id": item.id,
-    },
-    icon("clock"),
-    h(
-      "div",
-      { class: "card-words plain", dir: "auto" },
-      h("span", { class: "muted", text: held ? "Held: " : "Queued: " }),
-      visible([item.text, ...(item.files ?? []).map((name) => `[${name}]`)].join(" ").trim()),
-    ),
-    readonly
-      ? null
-      : h(
-          "div",
-          { class: "card-bar" },
-          held
-            ? textButton("Send now", () => view.act({ action: "send_queued", id: item.id }), {
-                class: "button primary",
-              })
-            : null,
-          textButton("Take back", () => view.act({ action: "unqueue", id: item.id })),
-        ),
   );
 }

@@ -34,7 +34,7 @@ export class Focus {
 
   /** Go `step` turns on from an article. */
   move(article, step) {
-    const articles = [...this.list.children];
+    const articles = [...this.list.querySelectorAll(":scope > article")];
     const next = articles[articles.indexOf(article) + step];
     if (!next) return;
     this.take(next);

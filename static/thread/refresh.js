@@ -9,6 +9,16 @@ const APART = 300;
 const ANSWER = 1500; // an act without an answer for so long is taken as done
 const TRIES = 6;
 
+/**
+ * Whether a person writes into a dialog. A look at the page draws the dialog anew, without the
+ * words that have not been left yet; what lies behind it can wait.
+ */
+function writing() {
+  const at = document.activeElement;
+  const field = at?.matches("textarea, input:not([role=combobox])");
+  return Boolean(field && at.closest('[role="dialog"]'));
+}
+
 export class Refresh {
   #open = new Map(); // what the page may not know yet
   #timer = 0;
@@ -55,14 +65,15 @@ export class Refresh {
   }
 
   #fire() {
+    if (writing()) return this.#later(APART);
     let asked = 0;
     for (const [key, item] of this.#open) {
       if (item.tries <= 0 || !this.needed(item.message)) this.#open.delete(key);
       else asked = Math.max(asked, TRIES - --item.tries);
     }
-    if (!this.#open.size) return;
+    if (!this.#open.size) return undefined;
     this.#last = performance.now();
     this.send();
-    this.#later(APART * 2 ** asked); // in case the answer does not tell it yet
+    return this.#later(APART * 2 ** asked); // in case the answer does not tell it yet
   }
 }

@@ -84,6 +84,8 @@ export class LiveTurn {
     this.view = view;
     this.run = run;
     this.stage = h("div", { class: "stage" });
+    this.recaps = run.purpose === "auto_recap";
+    this.first = h("div", { class: "stage recap-first", hidden: !this.recaps });
     this.bar = h("progress", { max: 1, "aria-label": "Progress" });
     this.summary = h("summary", {});
     this.thought = h("div", { class: "plain quiet", dir: "auto" });
@@ -109,7 +111,8 @@ export class LiveTurn {
     );
     this.article = h(
       "article",
-      { class: "turn assistant last", tabindex: -1, "data-state": "live", "data-run": run.run },
+      { class: `turn assistant last${this.recaps ? " recapping" : ""}`, tabindex: -1, "data-state": "live", "data-run": run.run },
+      this.first,
       this.stage,
       this.box,
       h(
@@ -127,13 +130,21 @@ export class LiveTurn {
   /** New facts about the run; words are drawn with the next frame. */
   update(run) {
     this.run = run;
-    this.article.setAttribute(
-      "aria-label",
-      `Turn ${this.view.lastTurnNumber() || 1}, answer by ${run.model}, being written`,
-    );
+    const what = this.recaps
+      ? `Recap by ${run.model}`
+      : `Turn ${this.view.lastTurnNumber() || 1}, answer by ${run.model}`;
+    this.article.setAttribute("aria-label", `${what}, being written`);
+    if (this.recaps) this.#drawFirst();
     if (run.ended) this.#settle();
     this.#drawFacts();
     if (!this.#frame) this.#frame = requestAnimationFrame((now) => this.#tick(now));
+  }
+
+  /** A recap that goes before the answer is not the answer: say what is being written. */
+  #drawFirst() {
+    const { live } = this.view.data;
+    const span = live?.run === this.run.run ? live.span : null;
+    this.first.textContent = `Writing a recap of ${span ?? "the beginning"} first\u2026`;
   }
 
   #sentButton() {

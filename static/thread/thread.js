@@ -3,12 +3,13 @@
 
 import { tick, toClipboard } from "./actions.js";
 import { body, loadBodies } from "./bodies.js";
-import { h, icon } from "./dom.js";
+import { h, icon, replaceKeepingFocus } from "./dom.js";
 import { extras } from "./extras.js";
 import { Focus } from "./focus.js";
 import { History } from "./history.js";
 import { Lineage } from "./lineage.js";
 import { live } from "./live.js";
+import { RecapLine } from "./recap.js";
 import { Refresh } from "./refresh.js";
 import { Scroll } from "./scroll.js";
 import { watchSelection } from "./selection.js";
@@ -18,7 +19,7 @@ import { Turn } from "./turn.js";
 /** Purposes whose words belong into the conversation; titles and judges do not. */
 const ANSWERS = new Set(["reply", "continue", "consolidate", "fuse"]);
 /** After these acts the person wants to see what comes, not what they looked at. */
-const FORWARD = new Set(["edit", "regenerate", "retry", "continue", "send_queued"]);
+const FORWARD = new Set(["edit", "regenerate", "retry", "continue", "send_queued", "queue_resume", "retry_last", "retry_larger"]);
 const BODY_PATIENCE = 1500; // ms a drawing waits for bodies; then they follow
 
 export class Thread {
@@ -40,6 +41,7 @@ export class Thread {
     this.extras = h("div", { class: "extras" });
     this.status = h("div", { class: "sr-only", role: "status" });
     this.layer = h("div", { class: "layer" });
+    this.recap = new RecapLine(this);
     this.pill = h(
       "button",
       { type: "button", class: "pill", hidden: true, onclick: () => this.scroll.toBottom() },
@@ -105,6 +107,11 @@ export class Thread {
     this.#component.setTriggerValue("act", { ...act, n: Date.now() * 1000 + (this.#acts % 1000) });
   }
 
+  /** Draw anew what follows the last turn. */
+  redrawExtras() {
+    replaceKeepingFocus(this.extras, extras(this, this.data));
+  }
+
   /** Say something to a screen reader. */
   announce(words) {
     this.status.textContent = "";
@@ -159,7 +166,7 @@ export class Thread {
     const change = () => {
       this.drawTurns();
       this.#drawLive();
-      this.extras.replaceChildren(...extras(this, data));
+      this.redrawExtras();
     };
     const forward = step.sent || (step.turned && FORWARD.has(this.#lastAct));
     if (first || forward) change();
@@ -204,16 +211,23 @@ export class Thread {
       turn.remove();
       this.turns.delete(id);
     }
+    const { recap, readonly } = this.data;
+    const cut = recap?.at ? entries.findIndex(({ id }) => id === recap.at) : -1;
+    this.recap.update(cut < 0 ? null : recap, readonly);
     let previous = null;
     entries.forEach((entry, index) => {
       const turn = this.#turn(entry, index === entries.length - 1);
       const next = previous ? previous.nextSibling : this.list.firstChild;
       if (next !== turn.article) this.list.insertBefore(turn.article, next);
       previous = turn.article;
+      turn.cover(index <= cut && recap.active && recap.applies);
+      if (index !== cut) return;
+      if (previous.nextSibling !== this.recap.element) previous.after(this.recap.element);
+      previous = this.recap.element;
     });
     for (const turn of this.turns.values()) turn.recall();
     this.lineage.drawn = entries.map(({ id }) => id);
-    this.focus.settle(previous);
+    this.focus.settle(this.turns.get(this.lineage.drawn.at(-1))?.article ?? null);
   }
 
   #turn(entry, last) {
@@ -236,7 +250,9 @@ export class Thread {
     if (this.#live && run?.run === this.#live.run.run) this.#live.update(run);
     else if (message.type === "hello" || message.type === "started") this.#drawLive();
     if (message.type === "changed") this.lineage.stale = true;
-    if (message.type === "ended" && run) this.announce("The answer is complete");
+    if (message.type === "ended" && run) {
+      this.announce(run.purpose === "auto_recap" ? "The recap is written" : "The answer is complete");
+    }
     const news = ["hello", "started", "ended", "changed", "stranger"];
     if (news.includes(message.type)) this.refresh.ask(message);
   }

@@ -50,6 +50,16 @@ function tool(part) {
   );
 }
 
+/** What was sent after a person's words without being part of them. */
+function reminder(suffix) {
+  return h(
+    "details",
+    { class: "fold reminder" },
+    h("summary", { text: "sent with a reminder of the objective" }),
+    h("div", { class: "plain quiet", dir: "auto", text: visible(suffix.trim()) }),
+  );
+}
+
 const ARRIVAL = 800; // ms; what an act changes comes with the next data, or soon after
 
 export class Turn {
@@ -107,6 +117,7 @@ export class Turn {
     this.article.setAttribute("aria-label", this.name);
     this.article.classList.toggle("last", Boolean(last));
     this.article.classList.toggle("final", Boolean(entry.final));
+    this.article.classList.toggle("muted-turn", Boolean(entry.muted));
     this.#drawMeta();
     this.#drawOutcome();
     this.#drawLinks();
@@ -155,6 +166,7 @@ export class Turn {
     }
     flush();
     if (!elements.length) elements.push(h("div", { class: "muted", text: "(no words)" }));
+    if (body.sent_suffix) elements.push(reminder(body.sent_suffix));
     return elements;
   }
 
@@ -207,6 +219,14 @@ export class Turn {
     this.meta.title = metaDetail(entry.run);
     if (entry.final) {
       this.meta.append(h("span", { class: "badge accent" }, icon("final"), "final"));
+    }
+    for (const [mark, said] of [
+      ["pinned", "Always sent on this branch"],
+      ["muted", "Not sent on this branch"],
+    ]) {
+      if (!entry[mark]) continue;
+      const picture = icon(mark === "pinned" ? "pin" : "mute");
+      this.meta.append(h("span", { class: "badge mark", title: said }, picture, mark));
     }
   }
 
@@ -265,6 +285,11 @@ export class Turn {
       ),
     );
     replaceKeepingFocus(this.links, versions, forks);
+  }
+
+  /** Whether a recap stands in for it; a pinned message is sent all the same. */
+  cover(covered) {
+    this.article.classList.toggle("covered", covered && !this.entry.pinned);
   }
 
   /** Leave the page, for another version perhaps. */

@@ -120,6 +120,7 @@ function describe(tree, row) {
     selected: id === tree.selectedId(),
     final: tree.finals.has(id),
     running: tree.running.has(id),
+    recapped: id === data.recap,
     branches: (tree.tips.get(id) ?? []).map(({ id: branch, note }) => ({
       id: branch,
       note: note || '',
@@ -132,7 +133,7 @@ function describe(tree, row) {
 
 function fillRow(tree, row, shown) {
   row.className = 'row';
-  for (const name of ['active', 'onPath', 'tip', 'selected', 'running', 'final', 'renaming']) {
+  for (const name of ['active', 'onPath', 'tip', 'selected', 'running', 'final', 'recapped', 'renaming']) {
     if (shown[name]) row.classList.add(name);
   }
   row.classList.add(shown.kind, shown.role ?? 'none');
@@ -157,6 +158,7 @@ function fillRow(tree, row, shown) {
     model.textContent = shown.edited ? 'edited' : shown.model.split('/').pop();
     parts.push(model);
   }
+  if (shown.recapped) parts.push(recapMark());
   parts.push(...chips(tree, shown), moreButton(shown));
   row.replaceChildren(...parts);
   if (shown.renaming) tree.focusRename(row);
@@ -185,6 +187,7 @@ export function rowName(shown) {
   const marks = [
     shown.edited && 'edited by hand',
     shown.final && 'final',
+    shown.recapped && 'a recap stands in up to here',
     shown.running && 'being answered',
     ...shown.branches.map(
       ({ name, current }) => `tip of ${current ? 'the current branch' : 'branch'} ${name}`,
@@ -199,6 +202,13 @@ function starDot() {
   dot.title = 'Final';
   dot.append(icon(STAR, true));
   return dot;
+}
+
+function recapMark() {
+  const mark = element('span', 'model recap');
+  mark.textContent = 'recap';
+  mark.title = 'A recap stands in for everything up to here';
+  return mark;
 }
 
 function chips(tree, { branches, renaming }) {

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from core import Config
 from tests.browser.desk import ECHO, Desk, conversation
@@ -14,6 +14,12 @@ from tests.browser.server import Server
 def server(own_server: Server) -> Server:
     """An app of its own: estimates learn from every answer of a model, also of other tests."""
     return own_server
+
+
+@pytest.fixture
+def context(server: Server, context: BrowserContext) -> BrowserContext:
+    """Tabs that are closed before their app is."""
+    return context
 
 
 def meter(page: Page) -> Locator:

@@ -170,7 +170,8 @@ def test_the_parts_add_up_to_the_whole(store: Store, session: Session, main: str
     answered(store, main)
     meter = metered(store, session)
     assert sum(part.tokens for part in meter.parts) == meter.tokens
-    assert [p.name for p in meter.parts] == ["system", "history", "attachments", "new text"]
+    names = ["system", "recap", "history", "attachments", "tools", "new text"]
+    assert [p.name for p in meter.parts] == names
     assert part(meter, "system") > 30
     assert part(meter, "new text") == 0
 

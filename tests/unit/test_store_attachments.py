@@ -159,7 +159,7 @@ def test_bytes_are_read_for_what_is_new_and_not_for_every_turn(
     tips = [node.id for node in store.nodes.lineage(store.branches.get(main).tip_id)][::2]
     store.nodes.forget()
     for tip in tips:
-        assert prepare(store, tip, None, config, session, "reply").failure is None
+        assert prepare(store, store.nodes.lineage(tip), config, session, "reply").failure is None
     runner.close()
     # Once as the last message, once as an earlier one; from then on it is remembered.
     assert read == [cat.sha256] * 2

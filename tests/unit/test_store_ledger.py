@@ -120,7 +120,8 @@ def test_a_run_comes_back_as_it_was_written(store: Store, main: str) -> None:
     config = Config(provider="p", model="m", system="ü", sampling={"t": 0.5, "stop": ["a"]})
     run = started(store, main, A, config=config, purpose="continue")
     found = store.runs.get(run.id)
-    assert replace(found, wire_tail=None, heartbeat_at=None) == run
+    assert found.overrides == (Override(kind="pin", target_id="x"),)
+    assert replace(found, wire_tail=None, heartbeat_at=None, overrides=()) == run
     with pytest.raises(NotFound):
         store.runs.get("nobody")
     with pytest.raises(NotFound):
