@@ -247,7 +247,7 @@ class Runner(Roster):
         asked = None
         if purpose == "reply":
             asked = recap_first(self.store, branch, session, config, lineage)
-        if asked is not None:
+        if asked is not None and asked.failure is None:
             purpose = "auto_recap"
         else:
             choices = choices_of(self.store, branch_id)

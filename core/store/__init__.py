@@ -8,6 +8,7 @@ from typing import Self
 from core.store.attachments import Attachments
 from core.store.branches import Branches
 from core.store.database import Database, open_database
+from core.store.drafts import Drafts
 from core.store.ledger import Ledger
 from core.store.library import Library
 from core.store.nodes import Nodes
@@ -37,6 +38,7 @@ class Store:
         self.search = Search(db)
         self.providers = Providers(db)
         self.ledger = Ledger(db)
+        self.drafts = Drafts(db)
         self.library = Library(db)
         self.queue = Queue(db)
 

@@ -208,6 +208,13 @@ def m006_refinement(db: Database) -> None:
         "CREATE INDEX requirements_by_node ON requirements(node_id)",
         "CREATE INDEX requirements_by_session ON requirements(session_id)",
         "CREATE INDEX recaps_by_node ON recaps(covers_to)",
+        # What is being written in a dialog and not placed yet: it outlives the tab.
+        """
+        CREATE TABLE drafts (
+            key TEXT PRIMARY KEY,
+            session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+            text TEXT NOT NULL, updated_at TEXT NOT NULL)
+        """,
     )
 
 

@@ -36,10 +36,12 @@ def draw(runner: Runner, view: View, dialog: Dialog) -> None:
         )
         run_id = str(dialog.run)
         if dialog.text:
-            words = side_run.edit(f"{run_id}.list", dialog.text, "The whole request")
+            words = side_run.edit(runner, f"{run_id}.list", dialog.text, "The whole request")
         else:
             found = side_run.draw(runner, run_id, again, busy="Gathering what you asked for…")
-            words = "" if found is None else side_run.edit(run_id, found, "The whole request")
+            words = (
+                "" if found is None else side_run.edit(runner, run_id, found, "The whole request")
+            )
         with st.container(horizontal=True):
             if words and st.button(
                 "Open a clean branch", type="primary", icon=":material/call_split:"

@@ -228,18 +228,20 @@ def _words(
 ) -> None:
     """The words to edit, what the recap saves and leaves out, and the way to the branch."""
     kept, widget = f"recap.words.{key}", f"recap.text.{key}"
+    drafts_of, session = runner.store.drafts, view.session.id
     covered = covered_by(runner.store, covers_to)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.caption(f"Stands in for {_span(covered)}.")
-        state.control(widget, state.kept(kept, first))
+        written = drafts_of.get(kept)
+        state.control(widget, first if written is None else written)
         text = st.text_area(
             "Recap",
             key=widget,
             height=_HEIGHT,
             label_visibility="collapsed",
             placeholder="What whoever goes on has to know",
-            on_change=lambda: state.keep(kept, state.value(widget)),
+            on_change=lambda: drafts_of.keep(session, kept, state.value(widget) or ""),
         )
         with st.container(horizontal=True):
             placed = st.button("Activate", type="primary", icon=":material/check:", key="recap.go")
@@ -255,10 +257,10 @@ def _words(
             covered,
             text,
             key=key,
-            on_add=lambda changed: state.keep(kept, changed),
+            on_add=lambda changed: drafts_of.keep(session, kept, changed),
         )
     if placed:
-        _place(runner, view, covers_to, text, run_id, edited_from)
+        _place(runner, view, covers_to, text, run_id, edited_from, kept)
 
 
 def _place(
@@ -268,6 +270,7 @@ def _place(
     text: str,
     run_id: str | None,
     edited_from: Recap | None,
+    draft: str,
 ) -> None:
     store = runner.store
     try:
@@ -289,6 +292,7 @@ def _place(
     except TurntreeError as error:
         st.error(plain(f"{error.message} {error.hint}"), icon=":material/error:")
         return
+    store.drafts.drop(draft)
     state.close_dialog()
     state.flash(switched_on(runner, view))
     runner.announce(view.session.id)

@@ -45,13 +45,21 @@ def draw(
     return found or None
 
 
-def edit(run_id: str, found: str, label: str, *, height: int = 260) -> str:
-    """The words of an ended run as a field; what the person made of them."""
-    return st.text_area(label, found, key=_key(run_id), height=height)
+def edit(runner: Runner, key: str, found: str, label: str, *, height: int = 260) -> str:
+    """The words of an ended run as a field; what the person made of them, now or before a reload.
 
-
-def _key(run_id: str) -> str:
-    return f"side.{run_id}"
+    ``key`` is the id of the session's run, or begins with it.
+    """
+    widget, drafts = f"side.{key}", runner.store.drafts
+    written = drafts.get(widget)
+    state.control(widget, found if written is None else written)
+    session = runner.store.runs.get(key.partition(".")[0]).session_id
+    return st.text_area(
+        label,
+        key=widget,
+        height=height,
+        on_change=lambda: drafts.keep(session, widget, state.value(widget) or ""),
+    )
 
 
 @st.fragment(run_every=_LOOK)

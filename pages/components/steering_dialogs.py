@@ -24,7 +24,7 @@ def rewrite(runner: Runner, view: View, dialog: Dialog) -> None:
         found = side_run.draw(runner, str(dialog.run), again, busy="Rewriting your draft…")
         if found is None:
             return
-        words = side_run.edit(str(dialog.run), found, "As one instruction", height=180)
+        words = side_run.edit(runner, str(dialog.run), found, "As one instruction", height=180)
         with st.container(horizontal=True):
             if st.button("Use it", type="primary", disabled=not words.strip()):
                 state.insert(words, whole=True)
@@ -47,7 +47,7 @@ def decisions(runner: Runner, view: View, dialog: Dialog) -> None:
         found = side_run.draw(runner, str(dialog.run), again, busy="Summarising…")
         if found is None:
             return
-        words = side_run.edit(str(dialog.run), found, "Key decisions")
+        words = side_run.edit(runner, str(dialog.run), found, "Key decisions")
         with st.container(horizontal=True):
             if st.button("Keep as branch note", type="primary", icon=":material/notes:"):
                 note = "\n\n".join(filter(None, [view.branch.note.strip(), words.strip()]))

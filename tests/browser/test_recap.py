@@ -132,6 +132,20 @@ def test_a_reload_in_the_middle_of_a_draft_loses_nothing(desk: Desk, session: Se
     expect(notice).not_to_contain_text("draft")
 
 
+def test_what_was_typed_into_a_draft_outlives_a_reload(desk: Desk, session: Session) -> None:
+    desk.open(session)
+    ask_for(desk, "As written")
+    expect(field(desk)).to_have_value("As written")
+    field(desk).fill("As typed before the reload")
+    field(desk).blur()
+    expect(dialog(desk).get_by_role("button", name="Activate")).to_be_enabled()
+    desk.page.wait_for_timeout(500)  # the words go to the server, nothing on the page tells
+    desk.page.reload()
+    notice = desk.page.get_by_role("status", name="Notices")
+    press(desk, "Open", within=notice)
+    expect(field(desk)).to_have_value("As typed before the reload")
+
+
 def test_what_was_typed_outlives_another_tabs_news(
     desk: Desk, new_tab: Callable[[], Desk], session: Session
 ) -> None:
