@@ -196,6 +196,7 @@ def draw_session(view: View) -> None:
     settle(view)
     busy = thread.running_here(runner, view) is not None
     context_panel.chip(view)
+    offers.draw(runner, view, handle)
     composer.draw(runner, view, send, on_composer, busy=busy)
     sidebar.draw(runner, view)
     runner.store.sessions.seen(view.session.id)
@@ -213,7 +214,6 @@ def draw_session(view: View) -> None:
         )
         frame.show_flashes()
         thread.draw(runner, view, on_thread)
-        offers.draw(runner, view, handle)
     with right, st.container(key="inspector"):
         inspector.draw(runner, view, measured, on_tree, on_meter, handle)
 

@@ -14,6 +14,7 @@ from pages.components.act import Act
 from pages.components.sidebar import label as plain
 
 _TAKE_BACK = ("Take back", "unqueue")
+_SHOWN = 400  # characters of a message that waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,27 +66,42 @@ OFFERS: dict[str, Offer] = {
 
 
 def draw(runner: Runner, view: View, handle: Callable[[Act], None]) -> None:
-    """The messages of the branch that wait for a choice, each with its buttons."""
-    for waiting in runner.store.branches.queued(view.branch.id):
-        offer = OFFERS.get(waiting["state"])
-        if offer is None:
-            continue
-        with st.container(border=True, key=f"offer.{waiting['id']}"):
-            st.markdown(offer.said(view))
-            st.text(waiting["text"])
-            if waiting["files"]:
-                st.caption("With " + ", ".join(file.name for file in waiting["files"]))
-            with st.container(horizontal=True):
-                for number, (label, action) in enumerate(offer.choices):
-                    st.button(
-                        label,
-                        key=f"{action}.{waiting['id']}",
-                        type="secondary" if number else "primary",
-                        on_click=handle,
-                        args=[{"action": action, "id": waiting["id"]}],
-                    )
-                if offer.roomier:
-                    _larger(runner, view, waiting, handle)
+    """The messages of the branch that wait for a choice, each with its buttons.
+
+    Above the composer, which they were sent from: in the conversation nobody might see them.
+    """
+    queued = runner.store.branches.queued(view.branch.id)
+    if not (waiting := [one for one in queued if one["state"] in OFFERS]):
+        return
+    with st.bottom, st.container(key="offers"):
+        for one in waiting:
+            with st.container(border=True, key=f"offer.{one['id']}"):
+                _offer(runner, view, one, OFFERS[one["state"]], handle)
+
+
+def _offer(
+    runner: Runner,
+    view: View,
+    waiting: Mapping[str, Any],
+    offer: Offer,
+    handle: Callable[[Act], None],
+) -> None:
+    st.markdown(offer.said(view))
+    words = waiting["text"]
+    st.text(words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…")
+    if waiting["files"]:
+        st.caption("With " + ", ".join(file.name for file in waiting["files"]))
+    with st.container(horizontal=True):
+        for number, (label, action) in enumerate(offer.choices):
+            st.button(
+                label,
+                key=f"{action}.{waiting['id']}",
+                type="secondary" if number else "primary",
+                on_click=handle,
+                args=[{"action": action, "id": waiting["id"]}],
+            )
+        if offer.roomier:
+            _larger(runner, view, waiting, handle)
 
 
 def _larger(
