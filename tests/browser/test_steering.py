@@ -344,6 +344,9 @@ def test_decisions_are_inserted_only_on_request(desk: Desk) -> None:
     begun(desk)
     chip(desk, "Summarise decisions").click()
     dialog = desk.page.get_by_role("dialog")
+    expect(dialog.get_by_role("textbox", name="Key decisions")).to_be_visible()
+    # The end of a run draws the dialog anew, sooner than anybody could have begun to type.
+    desk.page.wait_for_timeout(700)
     dialog.get_by_role("textbox", name="Key decisions").fill("- short")
     dialog.get_by_role("button", name="Insert into my message").click()
     expect(desk.box).to_have_value("- short")
