@@ -281,6 +281,14 @@ def test_the_row_of_chips_is_one_stop_for_tab_and_arrows_go_along(desk: Desk) ->
     expect(desk.box).to_have_value(re.compile("^Change only the tone"))
 
 
+def type_into(desk: Desk, field: Locator, words: str) -> None:
+    """Write into what a side run has just brought, as late as a person would: the end of the run
+    draws the dialog anew for a moment."""
+    expect(field).to_be_visible()
+    desk.page.wait_for_timeout(700)
+    field.fill(words)
+
+
 def test_restate_lists_what_was_asked_for(desk: Desk) -> None:
     begun(desk)
     chip(desk, "Restate").click()
@@ -312,7 +320,7 @@ def test_a_draft_is_rewritten_and_used_in_its_place(desk: Desk) -> None:
     expect(dialog.get_by_text("make the second one shorter")).to_be_visible()
     words = dialog.get_by_role("textbox", name="As one instruction")
     expect(words).to_have_value("Shorten plan two to 50 words.")
-    words.fill("Shorten plan two to 40 words.")
+    type_into(desk, words, "Shorten plan two to 40 words.")
     dialog.get_by_role("button", name="Use it").click()
     expect(dialog).to_have_count(0)
     expect(desk.box).to_have_value("Shorten plan two to 40 words.")
@@ -345,9 +353,7 @@ def test_decisions_are_inserted_only_on_request(desk: Desk) -> None:
     chip(desk, "Summarise decisions").click()
     dialog = desk.page.get_by_role("dialog")
     expect(dialog.get_by_role("textbox", name="Key decisions")).to_be_visible()
-    # The end of a run draws the dialog anew, sooner than anybody could have begun to type.
-    desk.page.wait_for_timeout(700)
-    dialog.get_by_role("textbox", name="Key decisions").fill("- short")
+    type_into(desk, dialog.get_by_role("textbox", name="Key decisions"), "- short")
     dialog.get_by_role("button", name="Insert into my message").click()
     expect(desk.box).to_have_value("- short")
 
@@ -378,7 +384,7 @@ def test_consolidate_opens_a_clean_branch_linked_with_its_source_and_both_are_re
     dialog = desk.page.get_by_role("dialog")
     prompt = dialog.get_by_role("textbox", name="The whole request")
     expect(prompt).to_have_value(re.compile("consolidate everything"))
-    prompt.fill("A short plan without jargon.")
+    type_into(desk, prompt, "A short plan without jargon.")
     dialog.get_by_role("button", name="Open a clean branch").click()
     expect(dialog).to_have_count(0)
     expect(desk.words(desk.answer(1))).to_have_text("A short plan without jargon.")
