@@ -67,6 +67,14 @@ def nodes(store: Store, session: Session) -> list[str]:
     return [node.id for node in store.nodes.lineage(branch.tip_id)]
 
 
+def write(desk: Desk, words: str) -> None:
+    """Write into the draft as late as a person would: the end of the run draws the dialog anew
+    for a moment."""
+    expect(field(desk)).to_be_visible()
+    desk.page.wait_for_timeout(700)
+    field(desk).fill(words)
+
+
 def test_from_one_click_to_what_is_sent(desk: Desk, session: Session) -> None:
     desk.open(session)
     ask_for(desk, "/delay 40\nOffsite in Porto, on 14 May, with many words that come one by one")
@@ -75,7 +83,7 @@ def test_from_one_click_to_what_is_sent(desk: Desk, session: Session) -> None:
     expect(dialog(desk)).to_contain_text("Offsite in Porto")
     expect(field(desk)).to_have_value(re.compile("one by one$"))
     expect(stop).to_have_count(0)
-    field(desk).fill("Offsite in Porto, on 14 May.")
+    write(desk, "Offsite in Porto, on 14 May.")
     field(desk).blur()
     expect(dialog(desk)).to_contain_text("1 not found in the recap")
     press(desk, "Add")
@@ -108,7 +116,7 @@ def test_up_to_a_message_from_its_menu(desk: Desk, session: Session) -> None:
     desk.page.get_by_role("menuitem", name="Recap up to here").click()
     expect(dialog(desk)).to_contain_text("Covers turn 1 (2 messages), up to: Which dates?")
     press(desk, "Write it by hand")
-    field(desk).fill("Porto, 18 people.")
+    write(desk, "Porto, 18 people.")
     press(desk, "Activate")
     expect(line(desk)).to_contain_text("stands in for the 2 messages above")
     recap = choices_of(desk.server.store, str(session.current_branch_id)).recap
@@ -136,10 +144,14 @@ def test_what_was_typed_into_a_draft_outlives_a_reload(desk: Desk, session: Sess
     desk.open(session)
     ask_for(desk, "As written")
     expect(field(desk)).to_have_value("As written")
-    field(desk).fill("As typed before the reload")
+    write(desk, "As typed before the reload")
     field(desk).blur()
-    expect(dialog(desk).get_by_role("button", name="Activate")).to_be_enabled()
-    desk.page.wait_for_timeout(500)  # the words go to the server, nothing on the page tells
+    store, key = desk.server.store, "recap.words."
+    run = store.runs.side(session.id, "recap")[0]
+    for _ in range(100):  # the words go to the server, nothing on the page tells
+        if store.drafts.get(key + run.id) is not None:
+            break
+        desk.page.wait_for_timeout(100)
     desk.page.reload()
     notice = desk.page.get_by_role("status", name="Notices")
     press(desk, "Open", within=notice)
@@ -153,7 +165,7 @@ def test_what_was_typed_outlives_another_tabs_news(
     desk.open(session)
     ask_for(desk, "As written")
     expect(field(desk)).to_have_value("As written")
-    field(desk).fill("As typed, not yet left")
+    write(desk, "As typed, not yet left")
     other.act(other.answer(1), "Mark final")
     expect(other.answer(1)).to_have_class(re.compile("final"))
     expect(field(desk)).to_have_value("As typed, not yet left")
@@ -171,7 +183,7 @@ def test_an_edit_is_a_version_and_versions_are_switched(desk: Desk, session: Ses
     desk.open(session)
     activated(desk)
     press(desk, "edit", within=line(desk))
-    field(desk).fill("Second words")
+    write(desk, "Second words")
     press(desk, "Activate")
     expect(line(desk)).to_contain_text("version 2")
     press(desk, "view 2 versions", within=line(desk))
