@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from core.types import Message, Node, Part, Parts, Recap, Text, ToolCall
+from core.types import Message, Node, Part, Parts, Recap, Text, ToolCall, text_of
 
 Form = Literal["plain", "recap", "opening", "reiterated", "restated", "listed"]
 _OPENING = "Earlier in this conversation you wrote:"
-_KEPT_ANSWER = "Keep to this earlier answer of yours:"
+KEPT_ANSWER = "Keep to this earlier answer of yours:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,8 +306,8 @@ def _worded(
     recap: str,
 ) -> Message:
     """A user message that says more than was typed. Remembered, so that it stays one object."""
-    words = "".join(part.text for part in parts if isinstance(part, Text))
-    before = [_words(one) for one in repeated]
+    words = text_of(parts)
+    before = [text_of(one) for one in repeated]
     text = _said(item.form, [one for one in before if one.strip()], words, kept)
     if recap:
         text = _recap_block(recap) + text
@@ -327,7 +327,7 @@ def _said(form: Form, before: Sequence[str], words: str, kept: Sequence[str]) ->
             return restated([*before, *_unless_blank(words)])
         case "listed":
             listed = _bullets([*before, *_unless_blank(words)])
-            answers = (f"{_KEPT_ANSWER}\n\n{answer}" for answer in kept)
+            answers = (f"{KEPT_ANSWER}\n\n{answer}" for answer in kept)
             return "\n\n".join(filter(None, [listed, *answers]))
     return words
 
@@ -362,10 +362,6 @@ def _bullets(words: Sequence[str]) -> str:
 
 def _unless_blank(words: str) -> list[str]:
     return [words] if words.strip() else []
-
-
-def _words(parts: Parts) -> str:
-    return "".join(part.text for part in parts if isinstance(part, Text))
 
 
 def _files(repeated: Sequence[Parts]) -> list[Part]:

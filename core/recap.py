@@ -73,6 +73,15 @@ def boundary(nodes: Sequence[Node], keep: int) -> Node | None:
     return nodes[first - 1] if first else None
 
 
+def uncovered(nodes: Sequence[Node], keep: int, active: Recap | None) -> Node | None:
+    """The :func:`boundary`, unless the active recap reaches as far."""
+    cut = boundary(nodes, keep)
+    if cut is None or active is None:
+        return cut
+    places = {node.id: place for place, node in enumerate(nodes)}
+    return None if places.get(active.covers_to, -1) >= places[cut.id] else cut
+
+
 def recap_call(
     covered: Sequence[Node],
     config: Config,
@@ -216,12 +225,8 @@ def due(
     """
     if config.policy != "auto" and not full:
         return None
-    cut = boundary(nodes, config.keep_turns)
+    cut = uncovered(nodes, config.keep_turns, choices_of(store, branch.id).recap)
     if cut is None:
-        return None
-    places = {node.id: place for place, node in enumerate(nodes)}
-    active = choices_of(store, branch.id).recap
-    if active is not None and places.get(active.covers_to, -1) >= places[cut.id]:
         return None
     if known := store.recaps.covering([cut.id]):
         activate(store, branch.id, known[-1].id)

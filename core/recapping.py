@@ -103,6 +103,8 @@ def recap_first(
     store: Store, branch: Branch, session: Session, config: Config, lineage: Sequence[Node]
 ) -> Prepared | None:
     """The request of the recap that must be written before ``lineage`` is answered, if one must."""
+    if config.policy != "auto" and session.auto_recap is None:
+        return None  # nothing is looked at for what hardly anybody has switched on
     nodes = with_parts(lineage)
     full = _full(store, branch, session, config, nodes)
     cut = due(store, branch, nodes, config, full=full)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from core.context import with_parts
 from core.estimate import sums, tokens_of
 from core.policies import Choices, Item, plan
-from core.recap import boundary, choices_from, choices_of
+from core.recap import choices_from, choices_of, uncovered
 from core.steering import reminder
 from core.store import Store
 from core.types import AttachmentRef, Config, Node, Parts, Recap, Run, Text
@@ -110,12 +110,9 @@ def coming(store: Store, view: View, words: Parts = ()) -> Node:
 def _after_recap(store: Store, before: Upcoming) -> Upcoming:
     """As :func:`core.recap.due` has it, without changing anything."""
     nodes = before.nodes
-    cut = boundary(nodes, before.config.keep_turns)
-    if cut is None:
-        return before
-    places = {node.id: place for place, node in enumerate(nodes)}
     active = before.choices.recap
-    if active is not None and places.get(active.covers_to, -1) >= places[cut.id]:
+    cut = uncovered(nodes, before.config.keep_turns, active)
+    if cut is None:
         return before
     known = store.recaps.covering([cut.id])
     if known:
@@ -123,7 +120,7 @@ def _after_recap(store: Store, before: Upcoming) -> Upcoming:
     unwritten = Recap(
         id="unwritten", session_id=cut.session_id, covers_to=cut.id, text=UNWRITTEN, created_at=""
     )
-    covered = sums(nodes[:-1])[places[cut.id] + 1][0]
+    covered = sums(nodes[:-1])[nodes.index(cut) + 1][0]
     choices = replace(before.choices, recap=unwritten)
     return replace(before, choices=choices, cut=cut, before=active, recap=recap_guess(covered))
 

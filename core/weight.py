@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core.estimate import MESSAGE, sums, tokens_of
-from core.policies import Form, Item, wording
+from core.policies import KEPT_ANSWER, Form, Item, wording
 from core.types import AttachmentRef, Node
 
 COMING = "the coming message"
@@ -134,4 +134,4 @@ def _of(form: Form) -> float:
 
 @lru_cache
 def _of_kept() -> float:
-    return tokens_of("\n\nKeep to this earlier answer of yours:\n\n")
+    return tokens_of(f"\n\n{KEPT_ANSWER}\n\n")
