@@ -35,8 +35,8 @@ def call_for(
 
 
 def config_for(session: Session, branch: Branch) -> Config:
-    """The session's config, with the branch's own context policy."""
-    config = session.config
+    """The branch's own config, else the session's; with the branch's own context policy."""
+    config = branch.config or session.config
     return replace(
         config,
         policy=branch.policy or config.policy,

@@ -65,6 +65,8 @@ def _beside(store: Store, run: Run, parts: Parts, outcome: Outcome) -> Settled:
 
 
 def _cost(store: Store, run: Run, outcome: Outcome) -> int | None:
+    if run.replayed_from is not None:
+        return 0  # nobody was asked
     provider, model = run.config.provider, run.config.model
     return price(store, provider, model, outcome.resolved_model, outcome.usage)
 

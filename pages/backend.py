@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core import Runner, Store
 from core.drift import Watch
+from core.jobs import Player
 
 TOKEN = secrets.token_urlsafe(24)
 """Proves to the live routes that a request comes from a page of this process."""
@@ -18,6 +19,7 @@ TOKEN = secrets.token_urlsafe(24)
 _lock = threading.Lock()
 _runner: Runner | None = None
 _watch: Watch | None = None
+_player: Player | None = None
 
 
 def database_path() -> Path:
@@ -28,12 +30,20 @@ def database_path() -> Path:
 
 def runner() -> Runner:
     """The runner; opens the database on first use. Raises a ``StoreError`` if it cannot."""
-    global _runner, _watch
+    global _player, _runner, _watch
     with _lock:
         if _runner is None:
             _runner = Runner(Store.open(database_path()))
             _watch = Watch(_runner)
+            _player = Player(_runner)
         return _runner
+
+
+def player() -> Player:
+    """Plays the jobs of this process. Raises a ``StoreError`` if the database cannot be opened."""
+    runner()
+    assert _player is not None
+    return _player
 
 
 def store() -> Store:
@@ -43,11 +53,12 @@ def store() -> Store:
 
 def close() -> None:
     """Stop every run, keep its words, close the database. The next use opens it again."""
-    global _runner, _watch
+    global _player, _runner, _watch
     with _lock:
         if _runner is not None:
-            if _watch is not None:
-                _watch.close()
+            for other in (_watch, _player):
+                if other is not None:
+                    other.close()
             _runner.close()
             _runner.store.close()
-            _runner = _watch = None
+            _runner = _watch = _player = None

@@ -11,6 +11,7 @@ from pages.components import frame
 page = st.navigation(
     [
         st.Page("playground.py", title="Playground", url_path="playground", default=True),
+        st.Page("compare.py", title="Compare", url_path="compare"),
         st.Page("sessions.py", title="Sessions", url_path="sessions"),
         st.Page("library.py", title="Library", url_path="library"),
         st.Page("runs.py", title="Runs", url_path="runs"),

@@ -7,8 +7,10 @@ from typing import Self
 
 from core.store.attachments import Attachments
 from core.store.branches import Branches
+from core.store.comparisons import Comparisons
 from core.store.database import Database, open_database
 from core.store.drafts import Drafts
+from core.store.jobs import Jobs
 from core.store.ledger import Ledger
 from core.store.library import Library
 from core.store.nodes import Nodes
@@ -19,6 +21,7 @@ from core.store.requirements import Requirements
 from core.store.runs import Runs
 from core.store.search import Search
 from core.store.sessions import Sessions
+from core.store.verdicts import Verdicts
 
 
 class Store:
@@ -41,6 +44,9 @@ class Store:
         self.drafts = Drafts(db)
         self.library = Library(db)
         self.queue = Queue(db)
+        self.comparisons = Comparisons(db)
+        self.jobs = Jobs(db)
+        self.verdicts = Verdicts(db)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:

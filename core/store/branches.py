@@ -7,11 +7,12 @@ from typing import Any, Literal
 from core.errors import NameTaken, NotFound
 from core.store.attachments import files_in, files_json
 from core.store.database import Database
-from core.types import AttachmentRef, Branch, new_id, now, well_formed
+from core.store.nodes import config_json
+from core.types import CONFIG, AttachmentRef, Branch, Config, new_id, now, well_formed
 
 _COLUMNS = (
     "id, session_id, name, tip_id, forked_from_node_id, status, note, created_at, binned_at,"
-    " policy, keep_turns, linked_to, past_budget"
+    " policy, keep_turns, linked_to, past_budget, config_json"
 )
 _WAITING = "SELECT id, branch_id, text, state, files_json FROM queue"
 QueueState = Literal["waiting", "held", "offer", "offer_past", "offer_long", "stopped"]
@@ -159,6 +160,14 @@ class Branches:
                 [policy, keep_turns, branch_id],
             )
 
+    def choose_config(self, branch_id: str, config: Config | None) -> None:
+        """Give the branch settings of its own; None leaves them to the session's."""
+        with self._db.write() as db:
+            db.conn.execute(
+                "UPDATE branches SET config_json = ? WHERE id = ?",
+                [config_json(config) if config else None, branch_id],
+            )
+
     def link(self, branch_id: str, to_branch: str) -> None:
         """Note that the branch was consolidated from another."""
         with self._db.write() as db:
@@ -172,11 +181,12 @@ class Branches:
             db.conn.execute("UPDATE branches SET past_budget = 1 WHERE id = ?", [branch_id])
 
     def inherit(self, from_branch: str, to_branch: str) -> None:
-        """Let a fork begin with the context policy and the overrides of what it left."""
+        """Let a fork begin with the settings and the overrides of what it left."""
         with self._db.write() as db:
             db.conn.execute(
-                "UPDATE branches SET (policy, keep_turns) ="
-                " (SELECT policy, keep_turns FROM branches WHERE id = ?) WHERE id = ?",
+                "UPDATE branches SET (policy, keep_turns, config_json) ="
+                " (SELECT policy, keep_turns, config_json FROM branches WHERE id = ?)"
+                " WHERE id = ?",
                 [from_branch, to_branch],
             )
             db.conn.execute(
@@ -316,4 +326,6 @@ class Branches:
 
 
 def _branch(row: Mapping[str, Any]) -> Branch:
-    return Branch(**{**row, "past_budget": bool(row["past_budget"])})
+    known = {**row, "past_budget": bool(row["past_budget"])}
+    own = known.pop("config_json")
+    return Branch(**known, config=CONFIG.validate_json(own) if own else None)

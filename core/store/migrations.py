@@ -248,6 +248,93 @@ def m007_library(db: Database) -> None:
     reassert_triggers(db)
 
 
+@steps()
+def m008_comparisons(db: Database) -> None:
+    """Comparisons and lanes, jobs, verdicts, checks, origins; settings of a branch's own."""
+    _run(db, *_COMPARISONS)
+    reassert_triggers(db)
+
+
+_COMPARISONS = (
+    """
+    CREATE TABLE comparisons (
+        id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        name TEXT NOT NULL, at_id TEXT, blind INTEGER NOT NULL DEFAULT 0,
+        seed INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL)
+    """,
+    "CREATE INDEX comparisons_by_session ON comparisons(session_id)",
+    """
+    CREATE TABLE lanes (
+        id TEXT PRIMARY KEY,
+        comparison_id TEXT NOT NULL REFERENCES comparisons(id) ON DELETE CASCADE,
+        branch_id TEXT NOT NULL REFERENCES branches(id) ON DELETE CASCADE,
+        place INTEGER NOT NULL, sample INTEGER NOT NULL DEFAULT 0, after TEXT,
+        dropped_at TEXT, kept_at TEXT)
+    """,
+    "CREATE INDEX lanes_by_comparison ON lanes(comparison_id)",
+    "CREATE INDEX lanes_by_branch ON lanes(branch_id)",
+    """
+    CREATE TABLE jobs (
+        id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        kind TEXT NOT NULL, name TEXT NOT NULL, mode TEXT NOT NULL, state TEXT NOT NULL,
+        concurrency INTEGER NOT NULL, per_minute INTEGER, reuse INTEGER NOT NULL DEFAULT 0,
+        note TEXT NOT NULL DEFAULT '', spec_json TEXT, created_at TEXT NOT NULL)
+    """,
+    "CREATE INDEX jobs_by_session ON jobs(session_id)",
+    "CREATE INDEX jobs_running ON jobs(id) WHERE state = 'running'",
+    """
+    CREATE TABLE job_lines (
+        id TEXT PRIMARY KEY, job_id TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE,
+        place INTEGER NOT NULL, name TEXT NOT NULL, config_json TEXT NOT NULL, base_id TEXT,
+        branch_id TEXT REFERENCES branches(id) ON DELETE SET NULL,
+        sample INTEGER NOT NULL DEFAULT 0, values_json TEXT NOT NULL DEFAULT '{}')
+    """,
+    "CREATE INDEX job_lines_by_job ON job_lines(job_id, place)",
+    "CREATE INDEX job_lines_by_branch ON job_lines(branch_id)",
+    """
+    CREATE TABLE job_steps (
+        id TEXT PRIMARY KEY, line_id TEXT NOT NULL REFERENCES job_lines(id) ON DELETE CASCADE,
+        turn INTEGER NOT NULL, text TEXT NOT NULL, files_json TEXT,
+        suffix TEXT NOT NULL DEFAULT '', source_id TEXT, rounds_json TEXT NOT NULL DEFAULT '[]',
+        reads_id TEXT, asks INTEGER NOT NULL DEFAULT 1, answer_id TEXT, state TEXT NOT NULL,
+        run_id TEXT, tip_id TEXT, tries INTEGER NOT NULL DEFAULT 0)
+    """,
+    "CREATE INDEX job_steps_by_line ON job_steps(line_id, turn)",
+    "CREATE INDEX job_steps_by_run ON job_steps(run_id)",
+    """
+    CREATE TABLE verdicts (
+        id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        comparison_id TEXT, by TEXT NOT NULL, tips_json TEXT NOT NULL, winner TEXT,
+        tie INTEGER NOT NULL DEFAULT 0, blind INTEGER NOT NULL DEFAULT 0,
+        ratings_json TEXT NOT NULL DEFAULT '{}', note TEXT NOT NULL DEFAULT '', body_json TEXT,
+        created_at TEXT NOT NULL)
+    """,
+    "CREATE INDEX verdicts_by_session ON verdicts(session_id)",
+    """
+    CREATE TABLE checks (
+        id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        kind TEXT NOT NULL, body_json TEXT NOT NULL, created_at TEXT NOT NULL)
+    """,
+    "CREATE INDEX checks_by_session ON checks(session_id)",
+    """
+    CREATE TABLE rubrics (
+        session_id TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE,
+        body_json TEXT NOT NULL)
+    """,
+    # Of a node that was merged or quoted: every node that its words came from.
+    """
+    CREATE TABLE origins (
+        node_id TEXT NOT NULL REFERENCES nodes(id) ON DELETE CASCADE, origin_id TEXT NOT NULL,
+        kind TEXT NOT NULL, branch_id TEXT, PRIMARY KEY (node_id, origin_id)) WITHOUT ROWID
+    """,
+    "ALTER TABLE branches ADD COLUMN config_json TEXT",
+    "ALTER TABLE runs ADD COLUMN reads_id TEXT",
+    "ALTER TABLE runs ADD COLUMN sample INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE runs ADD COLUMN replayed_from TEXT",
+    "CREATE INDEX runs_by_wire ON runs(wire_tail)",
+)
+
+
 def reassert_triggers(db: Database) -> None:
     """Make every trigger whose tables exist anew.
 

@@ -79,8 +79,8 @@ class Runs:
             db.conn.execute(
                 "INSERT INTO runs (id, session_id, branch_id, context_tip_id, purpose, provider,"
                 " model, config_hash, overrides_json, objective, state, started_at, owner,"
-                " heartbeat_at, envelope_hash, wire_tail)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                " heartbeat_at, envelope_hash, wire_tail, reads_id, sample)"
+                " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 [
                     run.id,
                     run.session_id,
@@ -98,8 +98,29 @@ class Runs:
                     run.started_at,
                     envelope_hash,
                     tail,
+                    run.reads_id,
+                    run.sample,
                 ],
             )
+
+    def replay(self, run_id: str) -> Run | None:
+        """Let a run that has begun take the answer of an older one: of the same request, model
+        and sample, whole. The older run; None if there is none."""
+        with self._db.write() as db:
+            found = db.conn.execute(
+                "SELECT old.id FROM runs AS new JOIN runs AS old"
+                " ON old.wire_tail = new.wire_tail AND old.envelope_hash = new.envelope_hash"
+                " AND old.provider = new.provider AND old.model = new.model"
+                " AND old.sample = new.sample AND old.id != new.id"
+                " JOIN nodes ON nodes.id = old.node_id"
+                " WHERE new.id = ? AND old.finish_reason = 'stop' AND old.replayed_from IS NULL"
+                " AND old.purpose = 'reply' ORDER BY old.id DESC LIMIT 1",
+                [run_id],
+            ).fetchone()
+            if found is None:
+                return None
+            db.conn.execute("UPDATE runs SET replayed_from = ? WHERE id = ?", [found[0], run_id])
+            return self.get(found[0])
 
     def save_partial(self, run_id: str, parts: Parts, owner: str) -> bool:
         """Keep what has arrived so far; False when the run is not this owner's any more."""
@@ -347,6 +368,9 @@ def _run(row: Mapping[str, Any]) -> Run:
                 "objective",
                 "started_at",
                 "heartbeat_at",
+                "reads_id",
+                "sample",
+                "replayed_from",
             )
         },
     )

@@ -38,6 +38,8 @@ Purpose = Literal[
     "drift",
     "consolidate",
     "fuse",
+    "merge",
+    "compare",
 ]
 CONVERSATION: frozenset[Purpose] = frozenset({"reply", "continue", "auto_recap"})
 """Purposes of the runs that a tip waits for. Any other is a side run: it makes no node."""
@@ -163,7 +165,8 @@ class Node:
 class Branch:
     """A named, movable pointer to a tip node (``None`` while the session is empty).
 
-    ``policy`` and ``keep_turns`` are the branch's own; None leaves them to the session's config.
+    ``config`` is the branch's own, of a lane for instance; None leaves it to the session's. So
+    are ``policy`` and ``keep_turns``, which go before either.
     ``linked_to`` is the branch that this one was consolidated from. ``past_budget`` says that the
     person chose to go on after the planned turns.
     """
@@ -181,6 +184,7 @@ class Branch:
     keep_turns: int | None = None
     linked_to: str | None = None
     past_budget: bool = False
+    config: "Config | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,7 +320,10 @@ class Run:
     """One model call, from a context tip to an output node: a row of the ledger.
 
     Durations are milliseconds. ``partial`` is what had arrived at the last save; once the
-    answer is a node it is empty again, and of a side run it keeps all that came.
+    answer is a node it is empty again, and of a side run it keeps all that came. ``reads_id``
+    ends the lineage that was sent, where that is not the one that ends in ``context_tip_id``.
+    ``sample`` tells apart the runs of one request; ``replayed_from`` is the run whose stored
+    answer was taken in place of a call.
     """
 
     id: str
@@ -341,3 +348,6 @@ class Run:
     objective: str = ""
     overrides: tuple[Override, ...] = ()
     wire_tail: str | None = None
+    reads_id: str | None = None
+    sample: int = 0
+    replayed_from: str | None = None

@@ -153,10 +153,14 @@ def _without(runner: Runner, view: View, act: Act) -> Result:
     refused = run.failure.parameter if run.failure else None
     if refused is None:
         raise UserError("No setting is to blame for this.", hint="Read the message, then retry.")
-    chosen = view.session.config
+    own = view.branch.config
+    chosen = own or view.session.config
     same_model = (chosen.provider, chosen.model) == (run.config.provider, run.config.model)
     if same_model and chosen.sampling.get(refused) == run.config.sampling.get(refused):
-        runner.store.sessions.choose(view.session.id, _rid(chosen, refused))
+        if own is not None:
+            runner.store.branches.choose_config(view.branch.id, _rid(chosen, refused))
+        else:
+            runner.store.sessions.choose(view.session.id, _rid(chosen, refused))
     return _watch(runner.retry(run.id, config=_rid(run.config, refused)))
 
 

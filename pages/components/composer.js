@@ -68,11 +68,12 @@ function start(parent) {
 
 /* Files and chips have modules of their own; they come by address, as this text has none. */
 async function parts(companion, parent) {
-  const [{ Attach }, { Chips }] = await Promise.all(
-    ['attach', 'chips'].map((name) =>
+  const [{ Attach }, { Chips }, { Unheard }] = await Promise.all(
+    ['attach', 'chips', 'unheard'].map((name) =>
       import(new URL(`app/static/composer/${name}.js`, document.baseURI)),
     ),
   );
+  const box = () => (companion.box?.isConnected ? companion.box : null);
   const say = (words, warns) => {
     companion.said = words;
     companion.warns = warns;
@@ -80,7 +81,7 @@ async function parts(companion, parent) {
   };
   const chips = new Chips(parent, {
     act: (act) => companion.act(act),
-    box: () => (companion.box?.isConnected ? companion.box : null),
+    box,
     put: (words, at) => putIn(companion, words, at, at),
     say: (words) => {
       say(words, true);
@@ -88,7 +89,13 @@ async function parts(companion, parent) {
     },
   });
   companion.attached = new Attach(parent, { act: (act) => companion.act(act), say });
-  return [companion.attached, chips];
+  companion.unheard = new Unheard({
+    box,
+    put: (words) => putIn(companion, words, 0, 0),
+    take: () => putIn(companion, '', 0, box().value.length),
+    say: (words) => say(words, true),
+  });
+  return [companion.attached, companion.unheard, chips];
 }
 
 function isBox(event) {
@@ -288,6 +295,7 @@ function watchSend(companion) {
     }
     companion.sending = null;
     if (unsent) return;
+    companion.unheard?.sent(text, key);
     removeDraft(key, text);
     companion.lastSend = { key, session: companion.session, at: Date.now() };
     endWalk(companion);

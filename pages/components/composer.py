@@ -27,6 +27,7 @@ _companion = st.components.v2.component(
 KEY = "turntree.composer"
 COMPANION = "turntree.companion"
 _RECALLED = 50
+_TOLD = 300  # characters of what was heard that tell which words it was
 
 OnSend = Callable[[str, list[Upload]], None]
 
@@ -50,6 +51,7 @@ def draw(
     def hand_over(given: Any) -> bool:
         files = uploads(given.files) if given else []
         if given and (given.text.strip() or files):
+            state.heard_words(given.text.strip()[:_TOLD])
             on_send(given.text, files)
             return True
         return False
@@ -79,6 +81,7 @@ def companion_data(runner: Runner, view: View | None) -> dict[str, Any]:
         "session_id": view.session.id if view else "new",
         "branch_id": view.branch.id if view else "new",
         "recall": recall(view) if view else [],
+        "heard": [*state.words_heard(), *waiting(runner, view)],
         "insert": {"text": shown.text, "n": shown.n, "whole": shown.whole} if shown.n else None,
         "chips": refine.chips(view) if view and view.turn else [],
         "notices": notices.notices(runner, view) if view else [],
@@ -103,6 +106,12 @@ def pending(runner: Runner, view: View) -> list[dict[str, Any]]:
     files = runner.store.attachments.pending(view.branch.id)
     sizes = runner.store.attachments.sizes(file.sha256 for file in files)
     return [asdict(file) | {"size": sizes.get(file.sha256)} for file in files]
+
+
+def waiting(runner: Runner, view: View | None) -> list[str]:
+    """The words of the messages that wait for their turn on this branch."""
+    queued = runner.store.branches.queued(view.branch.id) if view else []
+    return [str(one["text"]).strip()[:_TOLD] for one in queued]
 
 
 def blind(config: Config) -> str | None:

@@ -92,7 +92,8 @@ def _panels(runner: Runner, view: View, handle: Callable[[Act], None], *, scope:
 
 
 def _settings_of(runner: Runner, view: View, *, scope: str) -> None:
-    drawn = view.session.config
+    own = view.branch.config
+    drawn = own or view.session.config
 
     def choose(config: Config) -> None:
         """Only what was changed here: something else may have been changed meanwhile."""
@@ -101,11 +102,33 @@ def _settings_of(runner: Runner, view: View, *, scope: str) -> None:
             for field in fields(Config)
             if getattr(config, field.name) != getattr(drawn, field.name)
         }
-        if changed:
+        if changed and own is not None:
+            now = runner.store.branches.get(view.branch.id).config or own
+            runner.store.branches.choose_config(view.branch.id, replace(now, **changed))
+        elif changed:
             now = runner.store.sessions.get(view.session.id).config
             runner.store.sessions.choose(view.session.id, replace(now, **changed))
 
+    if own is not None:
+        _own_settings(runner, view)
     settings(drawn, choose, scope=f"{scope}.{state.settings_number()}")
+
+
+def _own_settings(runner: Runner, view: View) -> None:
+    """Say that the settings are the branch's own, and let it have the session's again."""
+    st.caption("These settings are this branch's own; the session's others keep theirs.")
+    st.button(
+        "Use the session's settings",
+        key=f"own_settings.{view.branch.id}",
+        type="tertiary",
+        on_click=_give_up_own,
+        args=[runner, view],
+    )
+
+
+def _give_up_own(runner: Runner, view: View) -> None:
+    runner.store.branches.choose_config(view.branch.id, None)
+    state.settings_changed()
 
 
 def _note(runner: Runner, view: View) -> None:

@@ -257,7 +257,11 @@ def choose(runner: Runner, change: Callable[[Config], Config]) -> None:
     """Change the settings of the session that the tab is at, or of the next new one."""
     view = here(runner)
     if view is not None:
-        runner.store.sessions.choose(view.session.id, change(view.session.config))
+        if view.branch.config is not None:
+            runner.store.branches.choose_config(view.branch.id, change(view.branch.config))
+        else:
+            runner.store.sessions.choose(view.session.id, change(view.session.config))
         runner.announce(view.session.id)
     else:
         state.choose_new_config(change(state.new_config() or config_panel.default_config(runner)))
+    state.settings_changed()

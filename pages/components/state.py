@@ -87,6 +87,20 @@ def heard(key: str) -> bool:
     return bool(st.session_state.pop(f"{_HEARD}.{key}", False))
 
 
+_WORDS = "words"
+
+
+def heard_words(text: str) -> None:
+    """Note that these words have come from the input."""
+    keep(_WORDS, [*words_heard(), text][-_REMEMBERED:])
+
+
+def words_heard() -> list[str]:
+    """What has come from the input of late."""
+    found: list[str] = kept(_WORDS, [])
+    return found
+
+
 def shown(listing: str, first: int) -> int:
     """How many rows of a listing are shown."""
     return int(st.session_state.get(f"{_SHOWN}.{listing}", first))

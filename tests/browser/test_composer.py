@@ -1,7 +1,10 @@
 """Writing: keys, drafts, what was written before, and the offer to fork."""
 
+import re
+from typing import Any
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocketRoute, expect
 
 from core import Session
 from tests.browser.desk import Desk, conversation, lineage
@@ -126,3 +129,33 @@ def test_a_message_with_an_offer_can_be_taken_back(talk: Desk) -> None:
     talk.page.get_by_role("button", name="Take back").click()
     expect(talk.box).to_have_value("Fork: rather not")
     expect(talk.page.get_by_role("button", name="Take back")).to_have_count(0)
+
+
+# --- on their way ---
+
+
+def test_words_that_are_swallowed_on_their_way_come_back(desk: Desk, session: Session) -> None:
+    swallowed: list[Any] = []
+
+    def between(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def pass_on(message: str | bytes) -> None:
+            words = message if isinstance(message, bytes) else message.encode()
+            if b"not to be lost" in words and not swallowed:
+                swallowed.append(message)
+            else:
+                server.send(message)
+
+        socket.on_message(pass_on)
+
+    desk.page.route_web_socket(re.compile("/_stcore/stream"), between)
+    desk.open(session)
+    desk.send("not to be lost")
+    expect(desk.box).to_have_value("not to be lost", timeout=30_000)
+    assert swallowed
+    expect(desk.page.get_by_text("These words did not arrive")).to_be_visible()
+    desk.box.press("Enter")
+    expect(desk.page.get_by_role("article").filter(has_text="not to be lost").first).to_be_visible()
+    desk.page.wait_for_timeout(7_000)  # longer than the page waits for what it has sent
+    expect(desk.box).to_have_value("")

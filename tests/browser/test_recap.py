@@ -127,14 +127,14 @@ def test_up_to_a_message_from_its_menu(desk: Desk, session: Session) -> None:
 def test_a_reload_in_the_middle_of_a_draft_loses_nothing(desk: Desk, session: Session) -> None:
     desk.open(session)
     words = "Porto and eighteen people and a date in May and some more words to come"
-    ask_for(desk, f"/delay 700\n{words}")
+    ask_for(desk, f"/delay 1500\n{words}")  # a reload may take seconds on a busy machine
     expect(dialog(desk)).to_contain_text("Porto and")
     desk.page.reload()
     notice = desk.page.get_by_role("status", name="Notices")
     expect(notice).to_contain_text("A recap is being written.")
     expect(notice).to_contain_text("A recap draft waits to be placed.")
     press(desk, "Open", within=notice)
-    expect(field(desk)).to_have_value(words)
+    expect(field(desk)).to_have_value(words, timeout=40_000)
     press(desk, "Activate")
     expect(line(desk)).to_be_visible()
     expect(notice).not_to_contain_text("draft")

@@ -106,7 +106,11 @@ LAYERS = [
     {"core.errors"},
     {
         "core.beginnings",
+        "core.alignment",
         "core.changes",
+        "core.checks",
+        "core.diff",
+        "core.likeness",
         "core.library",
         "core.local",
         "core.owner",
@@ -119,6 +123,7 @@ LAYERS = [
     {
         "core.binding",
         "core.branching",
+        "core.draft_history",
         "core.fidelity",
         "core.files",
         "core.formats",
@@ -131,8 +136,12 @@ LAYERS = [
         "core.weight",
     },
     {
+        "core.columns",
         "core.endpoints",
         "core.exchange",
+        "core.lane_facts",
+        "core.replay",
+        "core.standings",
         "core.models",
         "core.examples",
         "core.library_templates",
@@ -145,9 +154,11 @@ LAYERS = [
     {"core.upcoming"},
     {"core.warmth"},
     {"core.meter"},
-    {"core.recapping", "core.overflow", "core.preview"},
+    {"core.forecast", "core.recapping", "core.overflow", "core.preview"},
+    {"core.launcher"},
     {"core.runner"},
-    {"core.consolidate", "core.drift", "core.script"},
+    {"core.consolidate", "core.drift", "core.lanes", "core.script"},
+    {"core.fusing", "core.jobs", "core.judge", "core.merging"},
 ]
 """From the ground up: a room imports its own layer's rooms and those below."""
 
