@@ -204,7 +204,7 @@ _SDKS: dict[str, Callable[[str], Callable[[str, Asked], Iterator[str]]]] = {
 
 def _at_once(url: str) -> Line:
     """One run on each protocol: the slowest by itself, and all of them together."""
-    with _four(url) as (runner, names):
+    with four(url) as (runner, names):
         for name in names:
             _runs(runner, [name])  # one that does not count: SDKs are loaded, clients made
         alone = max(
@@ -222,7 +222,8 @@ def _at_once(url: str) -> Line:
 
 
 @contextmanager
-def _four(url: str) -> Iterator[tuple[Runner, list[str]]]:
+def four(url: str) -> Iterator[tuple[Runner, list[str]]]:
+    """A runner that reaches the server in all four protocols, as servers of these names."""
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "s.db") as store:
         runner = Runner(store)
         names = []

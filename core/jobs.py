@@ -11,14 +11,14 @@ from collections import deque
 from threading import RLock, Timer
 
 from core.branching import new_node
-from core.errors import TurntreeError
+from core.errors import TurntreeError, UserError
 from core.files import message
 from core.lanes import join, lane_branch
 from core.launcher import Beside
 from core.roster import News
 from core.runner import Runner
 from core.store import Store
-from core.types import FinishReason, Job, Line, Node, Origin, Step, StepState
+from core.types import FinishReason, Job, Line, Node, Origin, OriginKind, Step, StepState
 
 _MINUTE = 60.0
 _ENDED: dict[FinishReason | None, StepState] = {
@@ -81,12 +81,22 @@ class Player:
             return self._said(job_id)
 
     def retry(self, step_id: str) -> Job:
-        """Answer one turn once more, and go on with what comes after it."""
+        """Answer one turn once more, and go on from there: what came after it on its branch is
+        played anew. The answers that were there stay in the tree.
+
+        Raises ``UserError`` while a turn of that branch is being answered.
+        """
         with self._lock:
             step = self.store.jobs.step(step_id)
             job_id = self.store.jobs.line(step.line_id).job_id
-            self.store.jobs.finish(step_id, "waiting")
-            self.store.jobs.set_state(job_id, "running")
+            steps = self.store.jobs.steps(job_id)
+            if any(one.line_id == step.line_id and one.state == "running" for one in steps):
+                raise UserError(
+                    "A turn of this branch is being answered.", hint="Wait, or stop it first."
+                )
+            with self.store.write():
+                self.store.jobs.again(step_id)
+                self.store.jobs.set_state(job_id, "running")
             self._pump(job_id)
             return self._said(job_id)
 
@@ -98,22 +108,28 @@ class Player:
         return job
 
     def _wake(self) -> None:
-        """After a restart: what ran then is noted as it ended, and waits for a person."""
+        """After a restart: what ran then is noted as it ended, and waits for a person.
+
+        A job that still has a run is played by another process, which lives.
+        """
         for job in self.store.jobs.running():
             with self.store.write():
-                for step in self.store.jobs.steps(job.id):
-                    if step.state == "running":
-                        self._note(step)
-                self.store.jobs.set_state(job.id, "paused", ENDED_BY_RESTART)
+                steps = [one for one in self.store.jobs.steps(job.id) if one.state == "running"]
+                for step in steps:
+                    self._note(step)
+                if not any(self.store.jobs.step(one.id).state == "running" for one in steps):
+                    self.store.jobs.set_state(job.id, "paused", ENDED_BY_RESTART)
 
     def _hear(self, news: News) -> None:
         if news.kind != "ended" or news.run_id is None or self._closed:
             return
-        step = self.store.jobs.step_of(news.run_id)
-        if step is None or step.state != "running":
+        if self.store.jobs.step_of(news.run_id) is None:
             return
         try:
-            with self._lock:
+            with self._lock:  # looked up again within: it may have been noted, or begun anew
+                step = self.store.jobs.step_of(news.run_id)
+                if step is None or step.state != "running":
+                    return
                 self._note(step)
                 self._pump(self.store.jobs.line(step.line_id).job_id)
         except TurntreeError:
@@ -125,7 +141,7 @@ class Player:
         if run.purpose == "auto_recap" and run.context_tip_id:
             after = self.store.runs.last_from(run.context_tip_id, run.branch_id)
             if after is not None and after.id != run.id:
-                self.store.jobs.began(step.id, after.id)
+                self.store.jobs.goes_on(step.id, after.id)
                 if after.state != "ended":
                     return
                 run = after
@@ -139,7 +155,7 @@ class Player:
     def _pump(self, job_id: str) -> None:
         """Begin what may begin now; end the job when nothing can."""
         job = self.store.jobs.get(job_id)
-        if job.state != "running" or self._closed:
+        if job.state != "running" or self._closed or self.runner.closed:
             return
         while True:
             counts = self.store.jobs.counts(job_id)
@@ -175,7 +191,8 @@ class Player:
                 reads=step.reads_id,
                 sample=line.sample,
                 beside=Beside(
-                    reuse=job.reuse, write=lambda run: self.store.jobs.began(step.id, run.id)
+                    reuse=_takes_stored(job, step),
+                    write=lambda run: self.store.jobs.began(step.id, run.id),
                 ),
             )
         except TurntreeError as error:
@@ -198,26 +215,35 @@ class Player:
         if step.tip_id is not None:
             self._stand_at(line, step.tip_id)
             return line, step.tip_id
-        session_id, parent = job.session_id, self.store.branches.get(str(line.branch_id)).tip_id
-        asked = new_node(
-            session_id,
-            parent,
-            "user",
-            message(step.text, step.files),
-            sent_suffix=step.suffix,
-            source_id=step.source_id,
-        )
-        tip = self.store.nodes.add(asked).id
+        parent = self.store.branches.get(str(line.branch_id)).tip_id
+        tip = self.store.nodes.add(self._asked(job, step, parent)).id
         for copied in self.store.nodes.many(step.rounds):
-            tip = self._copy(session_id, tip, copied)
+            tip = self._copy(job, tip, copied)
         if not step.asks:
             answer = self.store.nodes.get(str(step.answer_id))
-            tip = self._copy(session_id, tip, answer)
+            tip = self._copy(job, tip, answer)
             self.store.jobs.finish(step.id, "done", tip)
         self.store.branches.move(str(line.branch_id), tip, why="send")
         self.store.jobs.placed(step.id, tip)
-        self.store.sessions.touch(session_id)
+        self.store.sessions.touch(job.session_id)
         return line, tip
+
+    def _asked(self, job: Job, step: Step, parent: str | None) -> Node:
+        """The person's message of a step: the very one that it repeats, unless it is reworded."""
+        source = next(iter(self.store.nodes.many([step.source_id] if step.source_id else [])), None)
+        if source is not None and source.text == step.text:
+            parts, author = source.parts, source.author
+        else:
+            parts, author = message(step.text, step.files), "person"
+        return new_node(
+            job.session_id,
+            parent,
+            "user",
+            parts,
+            author=author,
+            sent_suffix=step.suffix,
+            source_id=step.source_id,
+        )
 
     def _stand_at(self, line: Line, tip: str) -> None:
         """Before a retry the branch goes back to what was asked; the answer that it had stays."""
@@ -231,8 +257,10 @@ class Player:
         spec = job.spec or {}
         comparison = spec.get("comparison")
         if comparison:
-            lane = self.store.comparisons.lanes(comparison, dropped=True)[0]
-            source = self.store.branches.get(lane.branch_id)
+            lanes = self.store.comparisons.lanes(comparison, dropped=True)
+            if not lanes:
+                raise UserError("Every other lane is in the bin.", hint="Restore one first.")
+            source = self.store.branches.get(lanes[0].branch_id)
         else:
             source = self.store.branches.get(spec.get("onto") or spec["branch"])
         base = self.store.nodes.get(line.base_id) if line.base_id else None
@@ -242,13 +270,14 @@ class Player:
             join(self.store, comparison, branch.id)
         return self.store.jobs.line(line.id)
 
-    def _copy(self, session_id: str, parent: str | None, node: Node) -> str:
+    def _copy(self, job: Job, parent: str | None, node: Node) -> str:
         """A copy of a node elsewhere in the tree; its raw items are bound to where they were."""
         copy = new_node(
-            session_id, parent, node.role, node.parts, author=node.author, source_id=node.id
+            job.session_id, parent, node.role, node.parts, author=node.author, source_id=node.id
         )
         self.store.nodes.add(copy)
-        origin = Origin(node_id=copy.id, origin_id=node.id, kind="pick")
+        kind: OriginKind = "pick" if job.kind == "cherry-pick" else "replay"
+        origin = Origin(node_id=copy.id, origin_id=node.id, kind=kind)
         self.store.comparisons.note_origins(copy.id, [origin])
         return copy.id
 
@@ -275,3 +304,14 @@ class Player:
             self._timers.pop(job_id, None)
             if not self._closed:
                 self._pump(job_id)
+
+
+def _takes_stored(job: Job, step: Step) -> bool:
+    """Whether a stored answer may be taken: never for what a person wants answered once more.
+
+    Of a forced replay the turns after that one are asked in their very own words, and have
+    their answers already.
+    """
+    if step.tries == 0:
+        return job.reuse
+    return job.mode == "forced" and step.run_id is None and step.answer_id is not None

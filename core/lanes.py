@@ -155,7 +155,7 @@ def lane_branch(
 
 def _begin(runner: Runner, comparison: Comparison, lanes: Sequence[Lane], *, reuse: bool) -> Fan:
     late = [lane for lane in lanes if lane.after is not None]
-    first = {lane.id: ask(runner, lane, reuse=reuse) for lane in lanes if lane.after is None}
+    first = {lane.id: _asked(runner, lane, reuse) for lane in lanes if lane.after is None}
     for leader in {lane.after for lane in late}:
         behind = [lane for lane in late if lane.after == leader]
         run = first.get(str(leader))
@@ -175,12 +175,22 @@ def _follow(runner: Runner, leader: Run | None, behind: Sequence[Lane], reuse: b
     if live is not None:
         live.more_than(0)
     for lane in behind:
+        if runner.closed:
+            return
         try:
-            ask(runner, lane, reuse=reuse)
-        except TurntreeError:  # shown as not asked yet, with a button that asks
-            _log.exception("a lane could not be asked")
+            _asked(runner, lane, reuse)
         except RuntimeError:  # the app is closing
             return
+
+
+def _asked(runner: Runner, lane: Lane, reuse: bool) -> Run | None:
+    """Ask a new lane. One that cannot be asked (its siblings have just used up a budget) is
+    shown as not asked yet, with a button that asks."""
+    try:
+        return ask(runner, lane, reuse=reuse)
+    except TurntreeError:
+        _log.exception("a lane could not be asked")
+        return None
 
 
 def ask(runner: Runner, lane: Lane, *, reuse: bool = False) -> Run | None:
@@ -203,7 +213,8 @@ def follow_up(
     files: tuple[AttachmentRef, ...] = (),
 ) -> list[Run | Queued]:
     """Say the same in every lane, or in those whose ids are in ``only``: each continues on its
-    own history. In a lane that is being answered the words wait their turn.
+    own history. In a lane that is being answered the words wait their turn; one that was never
+    asked is asked first.
 
     Raises ``UserError`` for blank words or no lane.
     """
@@ -212,6 +223,10 @@ def follow_up(
     chosen = [lane for lane in lanes if only is None or lane.id in only]
     if not chosen:
         raise UserError("No lane is ticked.", hint="Tick the lanes that are to go on.")
+    at = runner.store.comparisons.get(comparison_id).at_id
+    for lane in chosen:
+        if at is not None and runner.store.runs.last_from(at, lane.branch_id) is None:
+            ask(runner, lane)
     return [runner.send(lane.branch_id, text, files=files) for lane in chosen]
 
 

@@ -69,6 +69,11 @@ class Launcher(Roster):
                 swept += self._settle(run, run.partial, outcome)
         return swept
 
+    @property
+    def closed(self) -> bool:
+        """Whether the process is ending: nothing is to be begun any more."""
+        return self._closed
+
     def close(self) -> None:
         """Stop every run, keep what has arrived, and end the threads."""
         self._closed = True
@@ -233,7 +238,9 @@ class Launcher(Roster):
         choices = choices_of(self.store, recapped.branch_id)
         lineage = self.store.nodes.lineage(tip_id)
         asked = prepare(self.store, lineage, config, session, "reply", choices)
-        run = self._new_run(session.id, recapped.branch_id, tip_id, "reply", config)
+        run = self._new_run(
+            session.id, recapped.branch_id, tip_id, "reply", config, sample=recapped.sample
+        )
         return self._begin(run, asked, session.objective), asked
 
     def _after(self, run: Run, outcome: Outcome) -> None:

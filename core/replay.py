@@ -1,16 +1,25 @@
 """Replay, rebase, cherry-pick, one lane more, a matrix: what they are, as jobs yet to be played.
 
 Each is a job of lines, each line a branch to be built turn by turn; :mod:`core.jobs` plays them.
+
+What the new branch takes over of the old one's context (its recap, pins and mutes) points at the
+old one's nodes, and holds wherever those are sent. *Teacher-forced* sends the old lineage itself:
+all of it holds, and the recap stands in for what it covers, as it did. *Free* sends the new
+branch: what was replayed there is new, so that a recap of old turns would tell of answers that
+this model never gave; it does not apply, and every new turn goes whole. Of turns before
+``from_turn``, which both branches share, everything holds in either mode.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from core.errors import UserError
+from core.library import Body, preview
 from core.store import Store
 from core.types import (
     AttachmentRef,
+    Comparison,
     Config,
     Job,
     JobKind,
@@ -29,7 +38,7 @@ MOST_CELLS = 1000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One turn of a lineage: the person's message, the recorded tool calls and results between
-    it and the answer, and the answer."""
+    it and the answer, and the answer. Calls whose results never came may end the rounds."""
 
     number: int
     asked: Node
@@ -172,6 +181,22 @@ def one_more(
     Raises ``UserError`` for a comparison that nothing was sent to.
     """
     comparison = store.comparisons.get(comparison_id)
+    _, said = said_in(store, comparison)
+    title = name or config.model or config.provider
+    spec = {"comparison": comparison.id}
+    job = _job(comparison.session_id, "lane", title, "free", pace, spec)
+    line = _line(job, 0, title, config, comparison.at_id)
+    steps = [_again(line, k, turn, tools_again=True) for k, turn in enumerate(said)]
+    # Every lane answers the very same first message.
+    steps[0] = replace(steps[0], tip_id=comparison.at_id)
+    return _written(store, job, [(line, steps)])
+
+
+def said_in(store: Store, comparison: Comparison) -> tuple[str | None, list[Turn]]:
+    """The node that a fan-out began under (None is the root), and the turns of its fullest lane.
+
+    Raises ``UserError`` for a comparison that nothing was sent to, or whose lanes are all gone.
+    """
     if comparison.at_id is None:
         raise UserError(
             "These branches do not come from one prompt.", hint="Replay one of them instead."
@@ -183,13 +208,9 @@ def one_more(
         if comparison.at_id in ids:
             own = turns_of(lineage[ids.index(comparison.at_id) :])
             said = max(said, own, key=len)
-    title = name or config.model or config.provider
-    spec = {"comparison": comparison.id}
-    job = _job(comparison.session_id, "lane", title, "free", pace, spec)
-    base = store.nodes.get(comparison.at_id).parent_id
-    line = _line(job, 0, title, config, base)
-    steps = [_again(line, k, turn, tools_again=True) for k, turn in enumerate(said)]
-    return _written(store, job, [(line, steps)])
+    if not said:
+        raise UserError("No lane of this prompt is left.", hint="Restore one, or send it anew.")
+    return store.nodes.get(comparison.at_id).parent_id, said
 
 
 def matrix(
@@ -233,10 +254,9 @@ def matrix(
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """A template with its ``{{name}}`` places filled; what has no value stays as it is."""
-    for name, value in values.items():
-        template = template.replace("{{" + name + "}}", value)
-    return template
+    """A template with its ``{{name}}`` places filled, as the library fills them: in one pass, so
+    that a value is never read as a template. What has no value stays as it is."""
+    return preview(Body(turns=(template,)), values)[0]
 
 
 # --- pieces ---------------------------------------------------------------------------------------
@@ -331,7 +351,7 @@ def _again(
     asks: bool = True,
 ) -> Step:
     """A step that repeats a turn."""
-    rounds = () if tools_again else turn.rounds
+    rounds = () if tools_again else _results(turn.rounds) if asks else turn.rounds
     reads = (rounds[-1] if rounds else turn.asked).id if forced else None
     return _step(
         line,
@@ -345,6 +365,12 @@ def _again(
         asks=asks,
         answer_id=turn.answer.id if turn.answer and not asks else None,
     )
+
+
+def _results(rounds: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The rounds as far as there are results: what a model said last is not to be answered."""
+    last = max((place for place, node in enumerate(rounds, 1) if node.role == "tool"), default=0)
+    return rounds[:last]
 
 
 def _written(store: Store, job: Job, lines: Sequence[tuple[Line, Sequence[Step]]]) -> Job:

@@ -66,10 +66,10 @@ class Runner(Launcher):
         without a file.
         """
         parts = message(text, files)
-        branch = self.store.branches.get(branch_id)
-        if at is ...:
-            at = branch.tip_id
         with self.store.write():  # so that no answer ends between the look and the queue
+            branch = self.store.branches.get(branch_id)
+            if at is ...:
+                at = branch.tip_id
             if self.answering(branch_id, at):
                 queued_id = self.store.branches.enqueue(branch_id, text, files=files)
                 return Queued(id=queued_id, branch_id=branch_id)

@@ -12,6 +12,7 @@ from pathlib import Path
 from core import Runner, Store
 from core.drift import Watch
 from core.jobs import Player
+from core.judge import Judge
 
 TOKEN = secrets.token_urlsafe(24)
 """Proves to the live routes that a request comes from a page of this process."""
@@ -20,6 +21,7 @@ _lock = threading.Lock()
 _runner: Runner | None = None
 _watch: Watch | None = None
 _player: Player | None = None
+_judge: Judge | None = None
 
 
 def database_path() -> Path:
@@ -30,12 +32,13 @@ def database_path() -> Path:
 
 def runner() -> Runner:
     """The runner; opens the database on first use. Raises a ``StoreError`` if it cannot."""
-    global _player, _runner, _watch
+    global _judge, _player, _runner, _watch
     with _lock:
         if _runner is None:
             _runner = Runner(Store.open(database_path()))
             _watch = Watch(_runner)
             _player = Player(_runner)
+            _judge = Judge(_runner)
         return _runner
 
 
@@ -46,6 +49,13 @@ def player() -> Player:
     return _player
 
 
+def judge() -> Judge:
+    """Asks for verdicts. Raises a ``StoreError`` if the database cannot be opened."""
+    runner()
+    assert _judge is not None
+    return _judge
+
+
 def store() -> Store:
     """The store. Raises a ``StoreError`` if it cannot be opened."""
     return runner().store
@@ -53,12 +63,12 @@ def store() -> Store:
 
 def close() -> None:
     """Stop every run, keep its words, close the database. The next use opens it again."""
-    global _player, _runner, _watch
+    global _judge, _player, _runner, _watch
     with _lock:
         if _runner is not None:
-            for other in (_watch, _player):
+            for other in (_watch, _player, _judge):
                 if other is not None:
                     other.close()
             _runner.close()
             _runner.store.close()
-            _runner = _watch = _player = None
+            _runner = _watch = _player = _judge = None

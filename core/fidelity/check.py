@@ -41,7 +41,7 @@ class Finding:
 def missing(nodes: Sequence[Node], recap: str) -> tuple[Finding, ...]:
     """What ``nodes`` state and the recap of them does not say, in the order it was said."""
     found = claims(tuple((node.role, node.text) for node in nodes))
-    said = _Said(recap, found)
+    said = Said(recap, found)
     lost = [one for one in _latest(found) if not said.holds(one)]
     numbers = turns(nodes)
     return tuple(
@@ -91,10 +91,10 @@ def _is_heading(line: str) -> bool:
 # --- what a recap says ---------------------------------------------------------------------------
 
 
-class _Said:
-    """A recap, ready to be asked whether it holds something."""
+class Said:
+    """A text, ready to be asked whether it holds something that was stated."""
 
-    def __init__(self, recap: str, found: Sequence[Claim]) -> None:
+    def __init__(self, recap: str, found: Sequence[Claim] = ()) -> None:
         self._plain = f" {plain(recap)} "
         self._figures: list[Mention] = [*mentions(recap), *digits(recap)]
         self._words = frozenset(self._plain.split())
@@ -106,6 +106,7 @@ class _Said:
         )
 
     def holds(self, one: Claim) -> bool:
+        """Whether the text says it too, in whatever notation."""
         match one.kind:
             case "number" | "date":
                 return self._figure(one)

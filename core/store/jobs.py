@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from core.errors import NotFound
@@ -19,6 +20,56 @@ _STEP = (
     "SELECT job_steps.id, line_id, turn, text, files_json, suffix, source_id, rounds_json,"
     " reads_id, asks, answer_id, job_steps.state, run_id, tip_id, tries FROM job_steps"
 )
+
+
+_CELLS = (
+    "SELECT job_steps.id AS step_id, line_id, job_lines.name AS line, job_lines.place AS place,"
+    " turn, job_lines.branch_id AS branch_id, job_lines.sample AS sample, values_json,"
+    " json_extract(config_json, '$.provider') AS provider,"
+    " json_extract(config_json, '$.model') AS model,"
+    " json_extract(config_json, '$.policy') AS policy,"
+    " substr(job_steps.text, 1, :few) AS asked, job_steps.state AS state, asks, tries,"
+    " tip_id, answer_id, run_id, substr(nodes.text, 1, :few) AS answer, finish_reason,"
+    " replayed_from, input_tokens, output_tokens, cost_nanodollars, duration_ms,"
+    " json_extract(error_json, '$.message') AS error"
+    " FROM job_steps JOIN job_lines ON job_lines.id = line_id"
+    " LEFT JOIN runs ON runs.id = run_id LEFT JOIN nodes ON nodes.id = answer_id"
+    " WHERE job_id = :job ORDER BY job_lines.place, turn"
+)
+_FEW = 200  # characters of words that a list shows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A step as a list shows it, with what its run came to. ``asked`` and ``answer`` are the
+    beginnings of the words; tokens, cost (nano-dollars) and time are None where unknown."""
+
+    step_id: str
+    line_id: str
+    line: str
+    place: int
+    turn: int
+    branch_id: str | None
+    sample: int
+    values: Mapping[str, str]
+    provider: str
+    model: str
+    policy: str | None
+    asked: str
+    state: StepState
+    asks: bool
+    tries: int
+    tip_id: str | None
+    answer_id: str | None
+    run_id: str | None
+    answer: str | None
+    finish_reason: str | None
+    replayed_from: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_nanodollars: int | None
+    duration_ms: int | None
+    error: str | None
 
 
 class Jobs:
@@ -117,6 +168,12 @@ class Jobs:
             )
             return [_step(row) for row in rows]
 
+    def cells(self, job_id: str) -> list[Cell]:
+        """Every step with what came of it, line by line: one query, however many there are."""
+        with self._db.read() as db:
+            rows = db.query(_CELLS, {"job": job_id, "few": _FEW})
+            return [_cell(row) for row in rows]
+
     def step(self, step_id: str) -> Step:
         """The step. Raises :class:`NotFound`."""
         with self._db.read() as db:
@@ -161,10 +218,15 @@ class Jobs:
         """Note that a step is being answered."""
         with self._db.write() as db:
             db.conn.execute(
-                "UPDATE job_steps SET run_id = ?, state = 'running', tries = tries + 1"
-                " WHERE id = ?",
+                "UPDATE job_steps SET run_id = ?, answer_id = NULL, state = 'running',"
+                " tries = tries + 1 WHERE id = ?",
                 [run_id, step_id],
             )
+
+    def goes_on(self, step_id: str, run_id: str) -> None:
+        """Note that another run answers the step: the recap that went before it is written."""
+        with self._db.write() as db:
+            db.conn.execute("UPDATE job_steps SET run_id = ? WHERE id = ?", [run_id, step_id])
 
     def finish(self, step_id: str, state: StepState, answer_id: str | None = None) -> None:
         """Bring a step into another state; ``answer_id`` is the answer, once there is one."""
@@ -172,6 +234,25 @@ class Jobs:
             db.conn.execute(
                 "UPDATE job_steps SET state = ?, answer_id = coalesce(?, answer_id) WHERE id = ?",
                 [state, answer_id, step_id],
+            )
+
+    def again(self, step_id: str) -> None:
+        """Let a step wait for another answer, and all that follows it on its line be written and
+        played anew. A step that only copies is written anew as well."""
+        with self._db.write() as db:
+            db.conn.execute(
+                "UPDATE job_steps SET state = 'waiting',"
+                " answer_id = CASE WHEN asks THEN NULL ELSE answer_id END,"
+                " tip_id = CASE WHEN asks THEN tip_id END WHERE id = ?",
+                [step_id],
+            )
+            db.conn.execute(
+                "UPDATE job_steps SET"
+                " answer_id = CASE WHEN state = 'done' OR NOT asks THEN answer_id END,"
+                " state = 'waiting', run_id = NULL, tip_id = NULL"
+                " WHERE (line_id, 1) = (SELECT line_id, job_steps.turn > first.turn"
+                " FROM job_steps AS first WHERE first.id = ?)",
+                [step_id],
             )
 
     def redo(self, job_id: str, *states: StepState) -> None:
@@ -243,3 +324,8 @@ def _step(row: Mapping[str, Any]) -> Step:
         asks=bool(known.pop("asks")),
         **known,
     )
+
+
+def _cell(row: Mapping[str, Any]) -> Cell:
+    known = dict(row)
+    return Cell(values=json.loads(known.pop("values_json")), asks=bool(known.pop("asks")), **known)

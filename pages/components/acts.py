@@ -25,7 +25,15 @@ from core.meter import count
 from core.store.branches import QueueState
 from core.tree import previous_user_turn
 from core.types import Run, now
-from pages.components import acts_context, acts_queue, acts_recap, acts_steering
+from pages.components import (
+    acts_context,
+    acts_diff,
+    acts_merge,
+    acts_queue,
+    acts_recap,
+    acts_replay,
+    acts_steering,
+)
 from pages.components.act import Act as Act
 from pages.components.act import Result as Result
 
@@ -277,9 +285,13 @@ _ACTIONS: dict[str, Callable[[Runner, View, Act], Result]] = {
     "sent": _sent,
     "refresh": _refresh,
     **acts_context.ACTIONS,
+    **acts_diff.ACTIONS,
+    **acts_merge.ACTIONS,
     **acts_queue.ACTIONS,
     **acts_recap.ACTIONS,
+    **acts_replay.ACTIONS,
     **acts_steering.ACTIONS,
 }
 _LOOKING = {"preview", "view", "branch", "compose", "count", "refresh", "sent", "stop"}
-_LOOKING |= acts_recap.LOOKING | acts_steering.LOOKING
+_LOOKING |= acts_diff.LOOKING
+_LOOKING |= acts_merge.LOOKING | acts_recap.LOOKING | acts_replay.LOOKING | acts_steering.LOOKING

@@ -57,14 +57,21 @@ def draw(config: Config, choose: Choose, *, scope: str, library: bool = True) ->
         library_presets.presets(backend.store(), config, choose, scope=scope)
     _provider(config, choose, f"{scope}.provider")
     _model(config, choose, f"{scope}.model.{config.provider}")
-    _system(config, choose, f"{scope}.system")
+    system(config, choose, f"{scope}.system")
     if library:
         library_presets.system_prompts(backend.store(), config, choose, scope=scope)
-    if knobs := model_info(config.provider, config.model).knobs:
+    if model_info(config.provider, config.model).knobs:
         with st.expander("Sampling", type="compact"):
-            st.caption("Unset knobs are not sent: the model's own defaults hold.")
-            for knob in knobs:
-                _knob(knob, config, choose, f"{scope}.knob.{knob.name}")
+            knobs(config, choose, scope=scope)
+
+
+def knobs(config: Config, choose: Choose, *, scope: str) -> None:
+    """A control for each knob that the model has."""
+    found = model_info(config.provider, config.model).knobs
+    if found:
+        st.caption("Unset knobs are not sent: the model's own defaults hold.")
+    for knob in found:
+        _knob(knob, config, choose, f"{scope}.knob.{knob.name}")
 
 
 def _provider(config: Config, choose: Choose, key: str) -> None:
@@ -78,7 +85,12 @@ def _provider(config: Config, choose: Choose, key: str) -> None:
 
     state.control(key, config.provider)
     st.selectbox(
-        "Provider", list(labels), format_func=labels.__getitem__, key=key, on_change=change
+        "Provider",
+        list(labels),
+        index=list(labels).index(config.provider),
+        format_func=labels.__getitem__,
+        key=key,
+        on_change=change,
     )
 
 
@@ -102,6 +114,7 @@ def _model(config: Config, choose: Choose, key: str) -> None:
         st.selectbox(
             "Model",
             list(labels),
+            index=list(labels).index(config.model),
             format_func=lambda name: labels.get(name, name),
             accept_new_options=True,
             key=key,
@@ -131,10 +144,12 @@ def _refresh(provider: str, key: str) -> None:
         st.rerun()
 
 
-def _system(config: Config, choose: Choose, key: str) -> None:
+def system(config: Config, choose: Choose, key: str) -> None:
+    """The system prompt."""
     state.control(key, config.system)
     st.text_area(
         "System prompt",
+        config.system,
         height=110,
         placeholder="Who the model is, and how it should answer",
         key=key,
@@ -169,13 +184,17 @@ def _knob(knob: Knob, config: Config, choose: Choose, key: str) -> None:
             )
         case "choice":
             state.control(key, stored)
-            st.selectbox(knob.label, knob.choices, index=None, placeholder="not set", **asked)
+            at = knob.choices.index(stored) if stored in knob.choices else None
+            st.selectbox(knob.label, knob.choices, index=at, placeholder="not set", **asked)
         case "list":
-            state.control(key, ", ".join(stored or []))
-            st.text_input(knob.label, placeholder="not set, else separated by commas", **asked)
+            listed = ", ".join(stored or [])
+            state.control(key, listed)
+            st.text_input(
+                knob.label, listed, placeholder="not set, else separated by commas", **asked
+            )
         case "text":
             state.control(key, stored or "")
-            st.text_input(knob.label, placeholder="not set", **asked)
+            st.text_input(knob.label, stored or "", placeholder="not set", **asked)
 
 
 # --- the embedded model's state -------------------------------------------------------------

@@ -111,6 +111,7 @@ def _once_toggle(view: View, scope: str) -> None:
     state.control(key, drawn)
     st.toggle(
         "Only for the next send",
+        drawn,
         key=key,
         on_change=change,
         help="What you choose here then holds for one message; the branch keeps its own.",
@@ -132,6 +133,7 @@ def _policies(runner: Runner, view: View, scope: str) -> None:
     st.radio(
         "What is sent of this branch",
         list(POLICIES),
+        index=list(POLICIES).index(config.policy) if config.policy in POLICIES else None,
         # The words of a choice are what the browser knows it by: they must not change.
         format_func=lambda name: POLICIES[name].label,
         captions=[
@@ -160,6 +162,7 @@ def _keep(runner: Runner, view: View, scope: str) -> None:
         "Last turns sent verbatim",
         min_value=0,
         max_value=max(_MOST_TURNS, config.keep_turns),
+        value=config.keep_turns,
         step=1,
         key=key,
         on_change=change,
@@ -188,6 +191,7 @@ def _auto_recap(runner: Runner, view: View, scope: str) -> None:
     state.control(on, session.auto_recap is not None)
     st.toggle(
         "Recap by itself when it gets long",
+        session.auto_recap is not None,
         key=on,
         on_change=change,
         args=[on, lambda: _SHARE if state.value(on) else None],
@@ -199,6 +203,7 @@ def _auto_recap(runner: Runner, view: View, scope: str) -> None:
             "From this share of the window on",
             min_value=50,
             max_value=95,
+            value=round(session.auto_recap * 100),
             step=5,
             format="%d%%",
             key=share,

@@ -3,16 +3,34 @@
 from collections.abc import Callable
 
 from core import Runner, TurntreeError, View
-from pages.components import consolidate_dialog, preview, recap_dialog, state, steering_dialogs
+from pages.components import (
+    consolidate_dialog,
+    fan_dialog,
+    history_dialog,
+    matrix_dialog,
+    merge_dialogs,
+    preview,
+    recap_dialog,
+    replay_dialogs,
+    state,
+    steering_dialogs,
+)
 from pages.components.act import Dialog
 
 DIALOGS: dict[str, Callable[[Runner, View, Dialog], None]] = {
+    "bring_in": merge_dialogs.bring_in,
     "consolidate": consolidate_dialog.draw,
+    "drafts": history_dialog.draw,
+    "fan": fan_dialog.draw,
+    "matrix": matrix_dialog.draw,
+    "pick": replay_dialogs.pick,
     "preview": preview.draw,
+    "rebase": replay_dialogs.change,
     "recap": recap_dialog.draw,
     "recap_edit": recap_dialog.edit,
     "recaps": recap_dialog.versions,
     "reading": consolidate_dialog.reading,
+    "replay": replay_dialogs.draw,
     "rewrite": steering_dialogs.rewrite,
     "decisions": steering_dialogs.decisions,
 }

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from core import origins
 from core.providers import model_info
 from core.store import Store
 from core.types import Run
@@ -13,12 +14,35 @@ def entry_page(
     store: Store, view: View, *, before: str | None = None, limit: int = WINDOW
 ) -> tuple[list[dict[str, Any]], bool]:
     """Entries of the view, oldest first, ready for the element; and whether older ones exist."""
+    origins.settle(store, view.session.id, view.branch.id, view.lineage)
     found, more = entries(store, view, before=before, limit=limit)
+    made_of = _origins(store, view.session.id, [entry["id"] for entry in found])
     for entry in found:
         entry["siblings"] = asdict(entry["siblings"]) if entry["siblings"] else None
         entry["forks"] = [{"branch_id": b.id, "name": b.name} for b in entry["forks"]]
         entry["run"] = run_summary(entry["run"]) if entry["run"] else None
+        entry["origins"] = made_of.get(entry["id"], [])
     return found, more
+
+
+def _origins(store: Store, session_id: str, ids: list[str]) -> dict[str, list[dict[str, str]]]:
+    """Node id to where its words came from: what was done, the node, the name of its branch."""
+    found = store.comparisons.origins(ids)
+    if not found:
+        return {}
+    both = [*store.branches.of(session_id), *store.branches.of(session_id, binned=True)]
+    names = {branch.id: branch.name for branch in both}
+    return {
+        node_id: [
+            {
+                "kind": one.kind,
+                "node": one.origin_id,
+                "name": names.get(one.branch_id or "", "an earlier message"),
+            }
+            for one in of
+        ]
+        for node_id, of in found.items()
+    }
 
 
 def run_summary(run: Run) -> dict[str, Any]:

@@ -32,8 +32,8 @@ def draw(runner: Runner, session: Session) -> None:
         runner.announce(session.id)
 
     with st.popover("Goal", icon=":material/flag:"), st.form(scope, border=False):
-        st.text_area("Objective", height=80, key=f"{scope}.objective")
-        st.text_area("Done when", height=80, key=f"{scope}.done_when")
+        st.text_area("Objective", session.objective, height=80, key=f"{scope}.objective")
+        st.text_area("Done when", session.done_when, height=80, key=f"{scope}.done_when")
         st.caption("Both are sent with every message, as part of the system prompt.")
         left, right = st.columns(2)
         with left:
@@ -54,6 +54,7 @@ def draw(runner: Runner, session: Session) -> None:
             st.selectbox(
                 "At a budget",
                 list(_AT_BUDGET),
+                index=list(_AT_BUDGET).index(session.over_budget),
                 format_func=_AT_BUDGET.__getitem__,
                 key=f"{scope}.over_budget",
             )

@@ -6,14 +6,16 @@ from html import escape
 import streamlit as st
 
 from core import Node, Runner, Session, View
+from core.draft_history import final_draft
 from core.formats import markdown
 from core.meter import Meter
 from core.store.ledger import Filter
-from core.tree import last_answer
 from pages.components import (
+    acts_lanes,
     consolidate_dialog,
     context_panel,
     goal,
+    jobs_panel,
     library_use,
     meter,
     state,
@@ -37,6 +39,8 @@ def draw(
             _title(runner, session)
             goal.draw(runner, session)
             library_use.button()
+            _several(view, handle)
+            _compare(runner, view)
             _recap(view, handle)
             _export(runner, view)
             with st.container(key="drawer_button", width="content"):
@@ -45,6 +49,35 @@ def draw(
         with st.container(key="facts"):
             _facts(runner, view, measured)
         consolidate_dialog.links(runner, view, handle)
+        jobs_panel.line(runner, view)
+
+
+def _several(view: View, handle: Callable[[Act], None]) -> None:
+    st.button(
+        "Send to several models",
+        icon=":material/alt_route:",
+        # On a phone a chip beside the composer does the same, once there is one.
+        key="several_too" if view.turn else "several",
+        help="Send one prompt to several models, each on a branch of its own",
+        on_click=handle,
+        args=[{"action": "fan"}],
+    )
+
+
+def _compare(runner: Runner, view: View) -> None:
+    """To the comparison that this branch is a lane of, or to choose what to put beside it."""
+    if not view.lineage:
+        return
+    known = acts_lanes.comparison_of(runner, view.branch.id)
+    there = {"comparison": known.id} if known else {"pick": view.branch.id}
+    with st.container(key="compare_link", width="content"):
+        st.page_link(
+            "compare.py",
+            label="Compare",
+            icon=":material/view_column_2:",
+            help="This branch beside others",
+            query_params=state.link() | there,
+        )
 
 
 def _recap(view: View, handle: Callable[[Act], None]) -> None:
@@ -124,9 +157,7 @@ def _export(runner: Runner, view: View) -> None:
 
 def final_answer(runner: Runner, view: View) -> Node | None:
     """The answer marked final latest on this lineage; without a mark, the last answer."""
-    on_path = {node.id: node for node in view.lineage}
-    marked = [node for node in runner.store.nodes.finals(view.session.id) if node in on_path]
-    return on_path[marked[-1]] if marked else last_answer(view.lineage)
+    return final_draft(runner.store, view.session.id, view.lineage)
 
 
 def spent(runner: Runner, view: View) -> str:

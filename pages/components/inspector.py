@@ -136,6 +136,7 @@ def _note(runner: Runner, view: View) -> None:
     state.control(key, view.branch.note)
     st.text_area(
         f"What {view.branch.name!r} is about",
+        view.branch.note,
         key=key,
         height=90,
         placeholder="Why this branch, and how it went",

@@ -122,6 +122,7 @@ def _head(store: Store, entry: Entry) -> None:
     state.control(key, entry.name)
     st.text_input(
         "Name",
+        entry.name,
         key=key,
         on_change=lambda: tried(lambda: store.library.rename(entry.id, state.value(key) or "")),
     )
@@ -131,6 +132,7 @@ def _head(store: Store, entry: Entry) -> None:
     st.multiselect(
         "Tags",
         known,
+        list(entry.tags),
         key=tags_key,
         accept_new_options=True,
         placeholder="Add a tag",

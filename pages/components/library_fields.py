@@ -29,7 +29,7 @@ def _field(variable: Variable, of: str, key: str) -> None:
     match variable.kind:
         case "long":
             state.control(key, stored)
-            st.text_area(variable.label, height=110, **asked)
+            st.text_area(variable.label, stored, height=110, **asked)
         case "choice":
             state.control(key, stored if stored in variable.choices else None)
             st.selectbox(variable.label, variable.choices, index=None, **asked)
@@ -38,7 +38,7 @@ def _field(variable: Variable, of: str, key: str) -> None:
             st.number_input(variable.label, value=None, step=1.0, format="%.10g", **asked)
         case _:
             state.control(key, stored)
-            st.text_input(variable.label, **asked)
+            st.text_input(variable.label, stored, **asked)
 
 
 def _keep(of: str, name: str, key: str) -> None:

@@ -42,6 +42,7 @@ def _variable(entry: Entry, variable: Variable, keep: Callable[[Change], None]) 
         st.selectbox(
             f"{{{{{name}}}}} is",
             list(_KINDS),
+            index=list(_KINDS).index(variable.kind),
             format_func=_KINDS.__getitem__,
             key=f"{key}.kind",
             on_change=lambda: put(kind=state.value(f"{key}.kind")),
@@ -104,6 +105,6 @@ def text(
     state.control(key, stored)
     asked: dict[str, Any] = {"key": key, "on_change": lambda: keep(state.value(key) or "")}
     if line:
-        st.text_input(label, **asked)
+        st.text_input(label, stored, **asked)
     else:
-        st.text_area(label, height="content", **asked)
+        st.text_area(label, stored, height="content", **asked)

@@ -50,9 +50,6 @@ def draw(runner: Runner, view: View, dialog: Dialog) -> None:
 _BY_HAND = "by hand"
 
 
-# --- what is to be written -----------------------------------------------------------------------
-
-
 def _options(runner: Runner, view: View, dialog: Dialog) -> None:
     st.caption(
         "A recap stands in for the beginning of this branch in what is sent. Nothing is lost or"
@@ -233,10 +230,12 @@ def _words(
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.caption(f"Stands in for {_span(covered)}.")
-        written = drafts_of.get(kept)
-        state.control(widget, first if written is None else written)
+        found = drafts_of.get(kept)
+        now = first if found is None else found
+        state.control(widget, now)
         text = st.text_area(
             "Recap",
+            now,
             key=widget,
             height=_HEIGHT,
             label_visibility="collapsed",

@@ -5,11 +5,17 @@ const buttons = new WeakMap();
 const WORDS = { idle: "Copy", done: "Copied", failed: "Not copied" };
 
 async function fetched(data) {
+  if (data.text !== undefined) return data.text;
   const answer = await fetch(new URL(data.path, document.baseURI), {
     headers: { "x-turntree-token": data.token },
   });
   if (!answer.ok) throw new Error(`status ${answer.status}`);
-  return answer.text();
+  return data.node ? wordsOf((await answer.json()).nodes[0]) : answer.text();
+}
+
+/** The words of a message, without its thinking and its files. */
+function wordsOf(node) {
+  return node.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
 /** Copy where the page may not use the clipboard directly. */
@@ -48,7 +54,7 @@ export default function copyButton({ data, parentElement }) {
     status.setAttribute("role", "status");
     parentElement.append(button, status);
     const say = (words) => {
-      button.textContent = words;
+      button.textContent = words === WORDS.idle ? (button.data.says ?? words) : words;
       status.textContent = words === WORDS.idle ? "" : words;
     };
     let timer = 0;
@@ -65,6 +71,7 @@ export default function copyButton({ data, parentElement }) {
     buttons.set(parentElement, button);
   }
   button.data = data;
+  if (button.textContent !== WORDS.done) button.textContent = data.says ?? WORDS.idle;
   button.title = data.label;
   button.setAttribute("aria-label", data.label);
 }

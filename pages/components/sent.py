@@ -249,6 +249,21 @@ def _take_away(of: Exchange, form: Form, what: str) -> None:
     )
 
 
+def copy_text(key: str, label: str, text: str, node: str | None = None) -> None:
+    """A button that copies a text. That of a message is fetched only when it is pressed."""
+    _copy(
+        key=key,
+        data={
+            "token": backend.TOKEN,
+            "label": label,
+            "says": label,
+            **({"path": f"api/nodes/{node}", "node": True} if node else {"text": text}),
+        },
+        width="content",
+        height="content",
+    )
+
+
 def _raw(of: Exchange, value: Json, last: int | None = None) -> None:
     """JSON on the screen, with files by name and size unless the person wants them whole."""
     left_out = 0

@@ -52,10 +52,12 @@ def edit(runner: Runner, key: str, found: str, label: str, *, height: int = 260)
     """
     widget, drafts = f"side.{key}", runner.store.drafts
     written = drafts.get(widget)
-    state.control(widget, found if written is None else written)
+    words_now = found if written is None else written
+    state.control(widget, words_now)
     session = runner.store.runs.get(key.partition(".")[0]).session_id
     return st.text_area(
         label,
+        words_now,
         key=widget,
         height=height,
         on_change=lambda: drafts.keep(session, widget, state.value(widget) or ""),

@@ -46,6 +46,12 @@ def draw(runner: Runner, view: View | None) -> None:
                 query_params=state.link(),
             )
             st.page_link(
+                "compare.py",
+                label="Compare",
+                icon=":material/view_column_2:",
+                query_params=state.link(),
+            )
+            st.page_link(
                 "library.py",
                 label="Library",
                 icon=":material/menu_book:",

@@ -243,7 +243,9 @@ def control(key: str, stored: Any) -> None:
     """Let the widget ``key`` show what is stored. Call it before the widget is drawn.
 
     Only a difference is written: setting an equal value would still throw away what a person
-    is typing into the widget at this moment.
+    is typing into the widget at this moment. Give the widget the same as its default, too: a
+    run that is interrupted may never reach the browser, and the next one says nothing of what
+    was written. Without a default the browser would take the widget for empty, and store that.
     """
     if key not in st.session_state or st.session_state[key] != stored:
         st.session_state[key] = stored

@@ -202,16 +202,19 @@ def _wording(one: Requirement, standing: Standing, handle: Handle, scope: str) -
     state.control(text_key, one.text)
     st.text_area(
         "Requirement",
+        one.text,
         key=text_key,
         height=90,
         on_change=lambda: handle(
             {"action": "requirement_reword", "id": one.id, "text": state.value(text_key)}
         ),
     )
-    state.control(kept_key, next(k for k, v in _HONOURED.items() if v is standing.honoured))
+    shown = next(k for k, v in _HONOURED.items() if v is standing.honoured)
+    state.control(kept_key, shown)
     st.radio(
         "In the last answer",
         list(_HONOURED),
+        index=list(_HONOURED).index(shown),
         key=kept_key,
         horizontal=True,
         on_change=lambda: handle(

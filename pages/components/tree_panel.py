@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core import Runner, View
+from core.winner import winners
 from pages import backend
 from pages.components import element, recap_marks
 
@@ -28,6 +29,7 @@ def tree_data(runner: Runner, view: View, *, height: int = 330) -> dict[str, Any
     """Branches and marks; the nodes come by their own route, only the new ones each time."""
     store = runner.store
     recap = recap_marks.mark(runner, view)
+    won = winners(store, view.session.id)
     return {
         "token": backend.TOKEN,
         "session_id": view.session.id,
@@ -40,6 +42,7 @@ def tree_data(runner: Runner, view: View, *, height: int = 330) -> dict[str, Any
                 "tip": branch.tip_id,
                 "forked_from": branch.forked_from_node_id,
                 "note": branch.note,
+                "winner": branch.id in won,
             }
             for branch in store.branches.of(view.session.id)
         ],

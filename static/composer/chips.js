@@ -10,6 +10,14 @@ const REWRITE = {
   about: "Rewrite your draft as one instruction",
 };
 
+const SEVERAL = {
+  kind: "ask",
+  label: "Several models",
+  action: "fan",
+  about: "Send your draft to several models, each on a branch of its own",
+};
+const OF_THE_DRAFT = [REWRITE, SEVERAL];
+
 export class Chips {
   #drawn = "";
   #told = "";
@@ -42,8 +50,8 @@ export class Chips {
     const focused = this.row.getRootNode().activeElement?.dataset.label;
     const pieces = [];
     let kind = null;
-    for (const chip of chips.length ? [REWRITE, ...chips] : []) {
-      if (kind && (kind !== chip.kind || pieces.length === 1))
+    for (const chip of chips.length ? [...OF_THE_DRAFT, ...chips] : []) {
+      if (kind && (kind !== chip.kind || pieces.length === OF_THE_DRAFT.length))
         pieces.push(h("span", { class: "gap", "aria-hidden": "true" }));
       kind = chip.kind;
       pieces.push(this.#chip(chip));
@@ -63,8 +71,9 @@ export class Chips {
   }
 
   #ask(action) {
-    if (action !== "rewrite") return this.act({ action });
     const text = this.box()?.value ?? "";
+    if (action === "fan") return this.act({ action, text });
+    if (action !== "rewrite") return this.act({ action });
     if (!text.trim()) return this.say("Write a draft first; then it can be rewritten.");
     return this.act({ action, text });
   }

@@ -7,6 +7,7 @@ import { watchCode } from "./code.js";
 import { h, icon, iconButton, morphChildren, replaceKeepingFocus, textButton } from "./dom.js";
 import { editor, forgetEdit, wasEditing } from "./editor.js";
 import { fileChip, fileRow } from "./files.js";
+import { originLines } from "./origins.js";
 import { LONG, longMessage, plain, render } from "./markdown.js";
 import {
   counted,
@@ -73,6 +74,7 @@ export class Turn {
     this.entry = entry;
     this.box = h("div", { class: "body" });
     this.outcome = h("div", { class: "outcome" });
+    this.origins = h("div", { class: "origins" });
     this.meta = h("div", { class: "meta" });
     this.links = h("div", { class: "links" });
     this.actions = actionRow(this);
@@ -88,6 +90,7 @@ export class Turn {
       },
       this.box,
       this.outcome,
+      this.origins,
       this.foot,
     );
     this.update(entry);
@@ -120,6 +123,7 @@ export class Turn {
     this.article.classList.toggle("muted-turn", Boolean(entry.muted));
     this.#drawMeta();
     this.#drawOutcome();
+    replaceKeepingFocus(this.origins, ...originLines(this));
     this.#drawLinks();
     this.actions.refresh();
   }

@@ -62,7 +62,13 @@ const ROLES = { user: "you", system: "system prompt", tool: "tool result" };
 /** Who speaks in a turn, as a screen reader says it: "you", "answer by gpt-main". */
 export function speaker(entry) {
   if (entry.role !== "assistant") return ROLES[entry.role] ?? entry.role;
-  return `answer by ${entry.run?.label || entry.run?.model || "a person"}`;
+  const nobody = wasFused(entry) ? "fusing" : "a person";
+  return `answer by ${entry.run?.label || entry.run?.model || nobody}`;
+}
+
+/** Whether an answer was put together from others. */
+function wasFused(entry) {
+  return entry.origins?.some(({ kind }) => kind === "fuse") ?? false;
 }
 
 const AUTHORS = { "hand-edited": "hand-edited", import: "imported" };
@@ -71,11 +77,12 @@ const AUTHORS = { "hand-edited": "hand-edited", import: "imported" };
 export function metaPieces(entry) {
   const run = entry.run;
   const author = AUTHORS[entry.author];
+  const fused = wasFused(entry);
   if (entry.role !== "assistant") {
     return [ROLES[entry.role] ?? entry.role, `turn ${entry.turn}`, author].filter(Boolean);
   }
   return [
-    run?.label || run?.model || (author ? null : "unknown model"),
+    run?.label || run?.model || (fused && "fused") || (author ? null : "unknown model"),
     author,
     run?.duration_ms != null ? duration(run.duration_ms) : null,
     cachedWords(run),

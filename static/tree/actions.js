@@ -201,6 +201,20 @@ function nodeItems(tree, row, node) {
       ...(k ? {} : { keys: 'F2', hint: 'F2' }),
       run: () => startRename(tree, node, id),
     })),
+    ...here.flatMap(({ id, name }) => [
+      {
+        label: named('Replay branch\u2026', name),
+        run: () => tree.send({ action: 'replay', branch: id }),
+      },
+      {
+        label: named('Carry turns onto another branch\u2026', name),
+        run: () => tree.send({ action: 'pick', branch: id }),
+      },
+    ]),
+    ...here.map(({ id, name }) => ({
+      label: named('Draft history', name),
+      run: () => tree.send({ action: 'drafts', branch: id }),
+    })),
     ...(run ? [{ label: 'Fold these messages', run: () => tree.refold(run) }] : []),
     ...(undoable.id
       ? [{ label: 'Undo last move', ...UNDO_KEYS, run: () => undo(tree, undoable.id) }]

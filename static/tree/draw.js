@@ -121,9 +121,10 @@ function describe(tree, row) {
     final: tree.finals.has(id),
     running: tree.running.has(id),
     recapped: id === data.recap,
-    branches: (tree.tips.get(id) ?? []).map(({ id: branch, note }) => ({
+    branches: (tree.tips.get(id) ?? []).map(({ id: branch, note, winner }) => ({
       id: branch,
       note: note || '',
+      winner: Boolean(winner),
       name: tree.branchName(branch),
       current: branch === data.current.branch_id,
     })),
@@ -190,7 +191,8 @@ export function rowName(shown) {
     shown.recapped && 'a recap stands in up to here',
     shown.running && 'being answered',
     ...shown.branches.map(
-      ({ name, current }) => `tip of ${current ? 'the current branch' : 'branch'} ${name}`,
+      ({ name, current, winner }) =>
+        `tip of ${current ? 'the current branch' : 'branch'} ${name}${winner ? ', a winner' : ''}`,
     ),
   ].filter(Boolean);
   const model = shown.model ? ` (${shown.model})` : '';
@@ -228,6 +230,10 @@ function chips(tree, { branches, renaming }) {
     'data-branch': first.id,
   });
   chip.textContent = first.name;
+  if (first.winner) {
+    chip.prepend(icon(STAR, true));
+    chip.title = `${chip.title}\nWinner of a comparison`;
+  }
   holder.append(chip);
   if (ordered.length > 1) {
     const others = element('button', 'chip others', {

@@ -168,7 +168,7 @@ def telling(
 
     with (
         patch("core.asking.call_for", call_for),
-        patch("core.runner.endpoint_of", endpoint_of),
+        patch("core.launcher.endpoint_of", endpoint_of),
     ):
         runner = Runner(store)
         first = next(iter(places.values()))

@@ -1,5 +1,6 @@
 """Lanes: one message, several branches, and each goes on with its own history alone."""
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -176,3 +177,56 @@ def test_a_branchs_own_config_holds_for_it_and_for_its_forks(runner: Runner, mai
     assert run.config == own
     runner.store.branches.choose_config(main, None)
     assert talk(runner, main, "r").config == ECHO
+
+
+def test_a_lane_that_was_never_asked_answers_the_first_message_first(
+    runner: Runner, main: str
+) -> None:
+    store = runner.store
+    fan = fan_out(runner, main, None, "first", [Wish(config=ECHO, samples=2)], warm=False)
+    lane, other = settled(runner, fan)
+    with store.write() as db:  # as a process leaves it that ended before the lane was asked
+        db.conn.execute("DELETE FROM runs WHERE branch_id = ?", [lane.branch_id])
+        store.branches.move(lane.branch_id, fan.comparison.at_id, why="undo")
+    follow_up(runner, fan.comparison.id, "second")
+    for branch_id in (lane.branch_id, other.branch_id):
+        until(lambda branch_id=branch_id: len(path_of(store, branch_id)) == 4)
+    assert path_of(store, lane.branch_id) == ["first", "first", "second", "second"]
+
+
+def test_an_answer_that_comes_while_a_follow_up_is_sent_stands_before_it(
+    runner: Runner, main: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, write = runner.store, runner.store.write
+    fan = fan_out(runner, main, None, "/delay 20\none two three", [Wish(config=ECHO)])
+    (live,) = runner.lives()
+    here = threading.current_thread()
+
+    def late() -> object:
+        if threading.current_thread() is here:
+            live.done.wait(10)  # between the look at the branch and the transaction
+        return write()
+
+    with monkeypatch.context() as slowed:
+        slowed.setattr(store, "write", late)
+        runner.send(fan.lanes[0].branch_id, "second")
+    settled(runner, fan)
+    path = path_of(store, fan.lanes[0].branch_id)
+    assert path[1:] == ["one two three", "second", "second"]
+
+
+def test_lanes_that_cannot_be_asked_any_more_stay_to_be_asked(
+    runner: Runner, session: Session, main: str
+) -> None:
+    """The first lane uses up what is left of the budget: the fan-out stands all the same."""
+    runner.store.sessions.change(session.id, token_budget=30, over_budget="stop")
+    words = "/usage 40 10 0 0\nq"
+    fan = fan_out(runner, main, None, words, [Wish(config=ECHO, samples=2)], warm=True)
+    until(lambda: not runner.store.runs.not_ended())
+    lanes = runner.store.comparisons.lanes(fan.comparison.id)
+    assert len(lanes) == 2
+    runner.store.sessions.change(session.id, token_budget=None)
+    for lane in lanes:
+        ask(runner, lane)
+    settled(runner, fan)
+    assert branch_paths(runner.store, lanes) == [[words, "q"]] * 2

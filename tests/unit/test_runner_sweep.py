@@ -246,7 +246,7 @@ def test_every_word_is_saved_within_half_a_second(runner: Runner, main: str) -> 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("core.runner._AGAIN_SECONDS", 0.02)
+    monkeypatch.setattr("core.launcher._AGAIN_SECONDS", 0.02)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -30,7 +30,7 @@ def four() -> Iterator[dict[str, Place]]:
 @pytest.fixture
 def at(four: dict[str, Place], monkeypatch: pytest.MonkeyPatch) -> dict[str, Place]:
     """The same, reached by every run."""
-    monkeypatch.setattr("core.runner.endpoint_of", lambda found: four[found.name].endpoint)
+    monkeypatch.setattr("core.launcher.endpoint_of", lambda found: four[found.name].endpoint)
     for place in four.values():
         place.put(Scene(text=("Hello",)))
     return four
