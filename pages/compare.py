@@ -18,6 +18,7 @@ from pages.components import (
     side_by_side,
     sidebar,
     state,
+    words,
 )
 
 runner = backend.runner()
@@ -86,15 +87,24 @@ def choose(session_id: str, comparison: Comparison) -> None:
     """The session's comparisons."""
     known = {one.id: one for one in store.comparisons.of(session_id)}
     known.setdefault(comparison.id, comparison)
-    key = f"compare.chosen.{session_id}.{len(known)}.{comparison.name}"
+    key = f"compare.chosen.{session_id}.{len(known)}.{_called(comparison)}"
     state.control(key, comparison.id)
     st.selectbox(
         "Comparison",
         list(known),
-        format_func=lambda one: known[one].name if one in known else one,
+        format_func=lambda one: _called(known[one]) if one in known else one,
         key=key,
         label_visibility="collapsed",
         on_change=lambda: state.ask(comparison=state.value(key)),
+    )
+
+
+def _called(comparison: Comparison) -> str:
+    """Its name; while it is blind, none: it may be made of those of the lanes."""
+    return (
+        f"Blind look of {words.moment(comparison.created_at)}"
+        if comparison.blind
+        else (comparison.name)
     )
 
 

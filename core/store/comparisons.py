@@ -61,10 +61,12 @@ class Comparisons:
             )
 
     def set_blind(self, comparison_id: str, blind: bool) -> None:
-        """Hide names and order from now on, or show them."""
+        """Hide names from now on, and shuffle the order anew; or show them."""
         with self._db.write() as db:
             db.conn.execute(
-                "UPDATE comparisons SET blind = ? WHERE id = ?", [int(blind), comparison_id]
+                "UPDATE comparisons SET blind = ?,"
+                " seed = CASE WHEN ? THEN abs(random() % 2147483647) ELSE seed END WHERE id = ?",
+                [int(blind), int(blind), comparison_id],
             )
 
     def add_lane(

@@ -1,6 +1,6 @@
 """Checks of a session: add, remove, and what each says of every lane's answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -28,6 +28,7 @@ _SIGNS = {
     None: '<span class="unsure">? not checked</span>',
 }
 _KIND = "check.kind"
+_PASSED = "checks.passed"
 Body = dict[str, Any]
 
 
@@ -62,6 +63,24 @@ def results_table(checks: Sequence[Check], look: Look) -> None:
     passed = [sum(one.passed is True for one in said) for said in found]
     rows.append(("Passed", *(f"{count} of {len(checks)}" for count in passed)))
     table(["Check", *(look.names[branch] for branch in shown)], rows, "Results of the checks")
+
+
+def passed(store: Store, session_id: str, answers: Iterable[str]) -> dict[str, str]:
+    """Answer ids to how many of the session's checks each passes; empty without checks.
+
+    Answers and checks never change: what was found of them is remembered for the tab.
+    """
+    checks = store.verdicts.checks(session_id)
+    if not checks:
+        return {}
+    names = tuple(check.id for check in checks)
+    known: dict[tuple[str, tuple[str, ...]], str] = state.kept(_PASSED, {})
+    new = [one for one in answers if (one, names) not in known]
+    for node in store.nodes.many(new):
+        kept = sum(result.passed is True for result in results(checks, node.text))
+        known[node.id, names] = f"{kept} of {len(checks)}"
+    state.keep(_PASSED, known)
+    return {answer: said for (answer, of), said in known.items() if of == names}
 
 
 def cell(result: Result) -> str:

@@ -35,10 +35,12 @@ def draw(on: Sides) -> None:
 def _choice(on: Sides, known: dict[str, tuple[str, Source]], chosen: Sequence[Source]) -> None:
     st.caption("Tick what goes in. What the answers have in common goes in by itself.")
     key = f"fuse.answers.{on.comparison.id}"
-    state.control(key, [source.node.id for source in chosen])
+    ids = [source.node.id for source in chosen]
+    state.control(key, ids)
     st.multiselect(
         "Answers",
         list(known),
+        [one for one in ids if one in known],
         format_func=lambda node: known[node][0] if node in known else node,
         key=key,
         on_change=lambda: on.keep(_FORM, nodes=state.value(key)),
@@ -63,9 +65,11 @@ def _choice(on: Sides, known: dict[str, tuple[str, Source]], chosen: Sequence[So
 
 def _wish(on: Sides) -> str:
     key = f"fuse.wish.{on.comparison.id}"
-    state.control(key, on.form(_FORM).get("wish", ""))
+    wish = str(on.form(_FORM).get("wish", ""))
+    state.control(key, wish)
     return st.text_area(
         "What else matters (optional)",
+        wish,
         key=key,
         height=80,
         placeholder="Length, tone, what to prefer where they contradict each other",
@@ -129,11 +133,12 @@ def _difference(on: Sides, chosen: Sequence[Source], difference: Difference) -> 
 def _tick(on: Sides, chosen: Sequence[Source], said: Said, *, named: bool) -> None:
     tick = tick_of(chosen, said)
     key = f"fuse.tick.{on.comparison.id}.{tick}"
-    state.control(key, tick in on.form(_FORM).get("ticks", []))
+    ticked = tick in on.form(_FORM).get("ticks", [])
+    state.control(key, ticked)
     who = " and ".join(chosen[number].name for number in said.texts)
     text = said.words if len(said.words) <= _WHOLE else f"{said.words[:_WHOLE]}…"
     label = f"**{sidebar.label(who)}:** {sidebar.label(text)}" if named else sidebar.label(text)
-    st.checkbox(label, key=key, on_change=partial(_ticked, on, tick, key))
+    st.checkbox(label, ticked, key=key, on_change=partial(_ticked, on, tick, key))
 
 
 def _ticked(on: Sides, tick: str, key: str) -> None:
@@ -199,10 +204,12 @@ def _where(on: Sides, chosen: Sequence[Source]) -> Base | None:
         return found[only]
     key = f"fuse.where.{on.comparison.id}"
     kept = on.form(_FORM).get("where")
-    state.control(key, kept if kept in found else next(iter(found)))
+    now = kept if kept in found else next(iter(found))
+    state.control(key, now)
     chosen_id = st.selectbox(
         "Where it goes",
         list(found),
+        index=list(found).index(now),
         format_func=label,
         key=key,
         on_change=lambda: on.keep(_FORM, where=state.value(key)),

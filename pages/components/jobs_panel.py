@@ -10,7 +10,15 @@ from core.columns import Column
 from core.store.jobs import Cell
 from core.types import Comparison, Job, JobKind, JobState, StepState
 from pages import backend
-from pages.components import lane_wishes, matrix_dialog, replay_dialogs, sidebar, state, words
+from pages.components import (
+    checks_panel,
+    lane_wishes,
+    matrix_dialog,
+    replay_dialogs,
+    sidebar,
+    state,
+    words,
+)
 from pages.components.act import Dialog
 from pages.components.frame import folding
 from pages.components.state import Place
@@ -247,9 +255,12 @@ def _table(job: Job, cells: Sequence[Cell]) -> None:
     names = lane_wishes.labels()
     policies = len({cell.policy for cell in rows}) > 1
     key = f"cells.{job.id}"
+    answers = [cell.answer_id for cell in rows if cell.answer_id]
+    checked = checks_panel.passed(backend.store(), job.session_id, answers)
     event = st.dataframe(
         [
             _row(cell, lines[cell.line_id], names, policies=policies, samples=_sampled(rows))
+            | ({"Checks": checked.get(str(cell.answer_id))} if checked else {})
             for cell in rows
         ],
         hide_index=True,

@@ -160,7 +160,8 @@ def _card(
 def _stars(store: Store, comparison: Comparison, branch: str, draft: Draft, place: int) -> None:
     key = f"vote_stars_{place}"
     given = draft.ratings.get(branch)
-    state.control(key, None if given is None else given - 1)
+    stars_now = None if given is None else given - 1
+    state.control(key, stars_now)
 
     def rate() -> None:
         stars = state.value(key)
@@ -168,7 +169,7 @@ def _stars(store: Store, comparison: Comparison, branch: str, draft: Draft, plac
         ratings = rest if stars is None else rest | {branch: int(stars) + 1}
         write(store, comparison, replace(draft, ratings=ratings))
 
-    st.feedback("stars", key=key, on_change=rate)
+    st.feedback("stars", default=stars_now, key=key, on_change=rate)
 
 
 def _controls(runner: Runner, comparison: Comparison, look: Look, draft: Draft) -> None:
@@ -200,6 +201,7 @@ def _controls(runner: Runner, comparison: Comparison, look: Look, draft: Draft) 
         state.control("vote_note", draft.note)
         st.text_input(
             "Note",
+            draft.note,
             key="vote_note",
             placeholder="Why? (optional)",
             label_visibility="collapsed",

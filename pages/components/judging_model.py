@@ -58,6 +58,7 @@ def _brief(store: Store, session: Session, lanes: int) -> Brief:
             state.control("judge_pairs", by_pairs)
             st.toggle(
                 "Pair by pair",
+                by_pairs,
                 key="judge_pairs",
                 help="Two answers at a time instead of all at once: more calls, finer differences",
                 on_change=lambda: _keep(store, session, by_pairs=bool(state.value("judge_pairs"))),
@@ -92,6 +93,7 @@ def _model(store: Store, session: Session, kept: dict[str, object]) -> Config:
     st.selectbox(
         "Judge",
         list(names),
+        index=list(names).index("\n".join(chosen)),
         format_func=names.__getitem__,
         key=key,
         on_change=choose,
@@ -108,6 +110,7 @@ def _rounds(store: Store, session: Session, kept: dict[str, object]) -> int:
         "Votes in each order",
         min_value=1,
         max_value=_MOST_ROUNDS,
+        value=rounds,
         key="judge_rounds",
         help="Each vote is asked twice: in one order, and in the reverse.",
         on_change=lambda: _keep(store, session, rounds=int(state.value("judge_rounds") or 1)),
@@ -162,13 +165,18 @@ def _criterion(
     with row:
         state.control(text_key, one.text)
         st.text_input(
-            f"Criterion {number + 1}", key=text_key, label_visibility="collapsed", on_change=change
+            f"Criterion {number + 1}",
+            one.text,
+            key=text_key,
+            label_visibility="collapsed",
+            on_change=change,
         )
         state.control(weight_key, one.weight)
         st.number_input(
             f"Weight of criterion {number + 1}",
             min_value=0.0,
             max_value=100.0,
+            value=one.weight,
             step=1.0,
             format="%g",
             key=weight_key,
@@ -204,6 +212,7 @@ def _own(store: Store, session: Session, brief: Brief, planned: Plan, look: Look
     state.control("judge_own", brief.own)
     st.checkbox(
         "Let it judge answers of its own model",
+        brief.own,
         key="judge_own",
         help="Models tend to like their own words; the verdict says so.",
         on_change=lambda: _keep(store, session, own=bool(state.value("judge_own"))),

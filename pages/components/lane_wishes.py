@@ -176,6 +176,7 @@ def _samples(number: int, lane: Choice, put: Callable[[Choice], None], key: str)
         f"Samples of model {number}",
         min_value=1,
         max_value=MOST_LANES,
+        value=lane.samples,
         step=1,
         key=key,
         on_change=change,
@@ -205,6 +206,7 @@ def model(label: str, config: Config, choose: Callable[[Config], None], key: str
     st.selectbox(
         label,
         list(names),
+        index=list(names).index(here),
         format_func=lambda name: names.get(name, name),
         accept_new_options=True,
         key=key,
@@ -257,10 +259,12 @@ def policy(config: Config, choose: Callable[[Config], None], scope: str) -> None
         if chosen := state.value(key):
             choose(replace(config, policy=chosen))
 
-    state.control(key, config.policy if config.policy in POLICIES else "full")
+    policy = config.policy if config.policy in POLICIES else "full"
+    state.control(key, policy)
     st.selectbox(
         "What is sent of the conversation",
         list(POLICIES),
+        index=list(POLICIES).index(policy),
         format_func=lambda name: POLICIES[name].label,
         key=key,
         on_change=change,
@@ -275,6 +279,7 @@ def policy(config: Config, choose: Callable[[Config], None], scope: str) -> None
             "Last turns sent verbatim",
             min_value=0,
             max_value=max(_MOST_TURNS, config.keep_turns),
+            value=config.keep_turns,
             step=1,
             key=keep,
             on_change=lambda: choose(replace(config, keep_turns=int(state.value(keep) or 0))),
@@ -340,9 +345,11 @@ def trouble(error: TurntreeError) -> None:
 def area(store: Store, session: Session, label: str, key: str, otherwise: str, **more: Any) -> str:
     """A field whose words outlive the tab, until they are sent."""
     written = store.drafts.get(key)
-    state.control(key, otherwise if written is None else written)
+    shown = otherwise if written is None else written
+    state.control(key, shown)
     written_now: str = st.text_area(
         label,
+        shown,
         key=key,
         on_change=lambda: store.drafts.keep(session.id, key, state.value(key) or ""),
         **more,

@@ -69,6 +69,7 @@ def _branch(on: Sides, side: str, label: str, lanes: list[str], chosen: str) -> 
     return st.selectbox(
         label,
         lanes,
+        index=lanes.index(chosen) if chosen in lanes else 0,
         format_func=lambda branch: on.names.get(branch, branch),
         key=key,
         on_change=lambda: on.keep(_FORM, **{side: state.value(key)}),
@@ -197,11 +198,12 @@ def _conflict(on: Sides, number: int, point: Point, names: dict[str, str]) -> No
     with st.container(border=True, key=f"conflict.{number}"):
         if point.before:
             st.caption(f"Before: {sidebar.label(point.before)}")
-        state.control(key, decision.choice if decision else None)
+        choice = decision.choice if decision else None
+        state.control(key, choice)
         st.radio(
             sidebar.label(point.topic or "Which holds?"),
             list(labels),
-            index=None,
+            index=list(labels).index(choice) if choice in labels else None,
             format_func=lambda choice: labels.get(choice, choice),
             key=key,
             on_change=partial(_decide, on, number, key, None),
@@ -209,7 +211,8 @@ def _conflict(on: Sides, number: int, point: Point, names: dict[str, str]) -> No
         if decision is not None and decision.choice == "own":
             own = f"three_way.own.{on.comparison.id}.{number}"
             state.control(own, decision.words)
-            st.text_input("Your words", key=own, on_change=partial(_decide, on, number, key, own))
+            words_now, told = decision.words, partial(_decide, on, number, key, own)
+            st.text_input("Your words", words_now, key=own, on_change=told)
 
 
 def _or_nothing(text: str | None) -> str:
@@ -232,9 +235,11 @@ def _text(on: Sides, found: Pair, first: str, names: dict[str, str]) -> None:
     # What is decided in another way is another text; what was written for this one stays its own.
     widget = f"three_way.text.{on.comparison.id}.{sha256(first.encode()).hexdigest()[:12]}"
     kept = drafts.get(widget)
-    state.control(widget, first if kept is None else kept)
+    now = first if kept is None else kept
+    state.control(widget, now)
     text = st.text_area(
         "The merged text",
+        now,
         key=widget,
         height=320,
         on_change=lambda: drafts.keep(on.session.id, widget, state.value(widget) or ""),

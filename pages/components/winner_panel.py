@@ -69,6 +69,7 @@ def _reason(on: Sides, branch_id: str, note: str) -> None:
     state.control(key, note)
     st.text_input(
         f"Why not {sidebar.label(on.names.get(branch_id, ''))}?",
+        note,
         key=key,
         placeholder="What did not work",
         on_change=lambda: give_reasons(on.runner.store, {branch_id: state.value(key) or ""}),
