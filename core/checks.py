@@ -5,29 +5,22 @@ expressions know no attribute and no loop, and no schema fetches another from an
 """
 
 import ast
-import json
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import regex
-from jsonschema import SchemaError, ValidationError, validators
-from jsonschema.exceptions import best_match
-from referencing import Registry
-from referencing.exceptions import Unresolvable
+from jsonschema import SchemaError
 from simpleeval import InvalidExpression, SimpleEval, safe_add, safe_mult
 
+from core.schemas import PATIENCE, Said, json_of, look_over, said_of, short
 from core.types import Check, CheckKind, Json
 
-PATIENCE = 1.0
-"""Seconds that one pattern may look at one answer."""
 NUMBER = regex.compile(r"(?<![\w.,])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_FENCE = regex.compile(r"```[\w-]*[ \t]*\n(.*?)\n?```", regex.DOTALL)
 _LONGEST = 500  # characters of an expression
 _HIGHEST = 1e6  # of a base, and of what it is raised to: numbers stay numbers
-_SHOWN = 60  # characters of words that are quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +38,6 @@ class Result:
         return described(self.check.kind, self.check.body)
 
 
-Said = tuple[bool | None, str]
-
-
 def results(checks: Sequence[Check], text: str) -> list[Result]:
     """What each check says of an answer. Never raises: a check that fails to run says so."""
     return [_result(check, text) for check in checks]
@@ -59,7 +49,7 @@ def _result(check: Check, text: str) -> Result:
     except TimeoutError:
         passed, why = None, f"The pattern took longer than {PATIENCE:g} s."
     except Exception as error:  # noqa: BLE001 - a check is a person's own, and may be anything
-        passed, why = None, _short(f"{type(error).__name__}: {error}", 200)
+        passed, why = None, short(f"{type(error).__name__}: {error}", 200)
     return Result(check=check, passed=passed, why=why)
 
 
@@ -70,14 +60,17 @@ def trouble(kind: CheckKind, body: Json) -> str:
         if kind == "regex":
             regex.compile(str(known.get("pattern", "")))
         elif kind == "schema":
-            schema = _schema(known)
-            validators.validator_for(schema, default=_LATEST).check_schema(schema)
+            look_over(known)
         elif kind == "expression":
             ast.parse(_expression(known), mode="eval")
         elif kind == "number":
             float(known["value"])
+        elif kind == "length" and operator.gt(*_ends(known)):
+            return "At least is more than at most."
     except (regex.error, SchemaError, ValueError, SyntaxError, KeyError, TypeError) as error:
-        return _short(str(getattr(error, "message", error)), 200)
+        return short(str(getattr(error, "message", error)), 200)
+    except (RecursionError, MemoryError):
+        return "It is nested too deeply."
     return "" if _asks(kind, known) else "There is nothing to check."
 
 
@@ -95,9 +88,9 @@ def described(kind: CheckKind, body: Json) -> str:
     known = _body(body)
     match kind:
         case "contains":
-            return f"contains “{_short(str(known.get('text', '')))}”"
+            return f"contains “{short(str(known.get('text', '')))}”"
         case "regex":
-            return f"matches {_short(str(known.get('pattern', '')))}"
+            return f"matches {short(str(known.get('pattern', '')))}"
         case "schema":
             return "is JSON of the schema"
         case "length":
@@ -106,9 +99,9 @@ def described(kind: CheckKind, body: Json) -> str:
             near = known.get("tolerance")
             return f"says {_plain(known.get('value'))}{f' ± {_plain(near)}' if near else ''}"
         case "forbidden":
-            return f"never says {', '.join(f'“{_short(one)}”' for one in _phrases(known))}"
+            return f"never says {', '.join(f'“{short(one)}”' for one in _phrases(known))}"
         case "expression":
-            return _short(str(known.get("text", "")))
+            return short(str(known.get("text", "")))
 
 
 # --- the kinds ----------------------------------------------------------------------------------
@@ -124,7 +117,7 @@ def _contains(body: Mapping[str, Any], text: str) -> Said:
 
 def _regex(body: Mapping[str, Any], text: str) -> Said:
     found = regex.search(str(body.get("pattern", "")), text, timeout=PATIENCE)
-    return bool(found), f"“{_short(found[0])}”" if found else "Nothing matches."
+    return bool(found), f"“{short(found[0])}”" if found else "Nothing matches."
 
 
 def _length(body: Mapping[str, Any], text: str) -> Said:
@@ -133,6 +126,11 @@ def _length(body: Mapping[str, Any], text: str) -> Said:
     least, most = body.get("least"), body.get("most")
     fits = (least is None or size >= least) and (most is None or size <= most)
     return fits, f"{size:,} {unit}"
+
+
+def _ends(body: Mapping[str, Any]) -> tuple[float, float]:
+    least, most = body.get("least"), body.get("most")
+    return (-math.inf if least is None else least), (math.inf if most is None else most)
 
 
 def _bounds(body: Mapping[str, Any]) -> str:
@@ -145,7 +143,7 @@ def _bounds(body: Mapping[str, Any]) -> str:
 def _plain(value: Any) -> str:
     """A number as people write it; anything else as it is."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _short(str(value))
+        return short(str(value))
     return f"{value:,}" if isinstance(value, int) else f"{value:,.12g}"
 
 
@@ -162,7 +160,7 @@ def _number(body: Mapping[str, Any], text: str) -> Said:
 
 def _forbidden(body: Mapping[str, Any], text: str) -> Said:
     said = [phrase for phrase in _phrases(body) if _says(text, phrase)]
-    return not said, ", ".join(f"“{_short(one)}”" for one in said)
+    return not said, ", ".join(f"“{short(one)}”" for one in said)
 
 
 def _says(text: str, phrase: str) -> bool:
@@ -179,69 +177,6 @@ def _phrases(body: Mapping[str, Any]) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-# --- JSON ---------------------------------------------------------------------------------------
-
-
-def json_of(text: str) -> Json:
-    """The JSON that an answer is: all of it, or its one fenced block. Raises ``ValueError``."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        blocks = _FENCE.findall(text, timeout=PATIENCE)
-        if len(blocks) != 1:
-            raise
-        return json.loads(blocks[0])
-
-
-def _schema_check(body: Mapping[str, Any], text: str) -> Said:
-    try:
-        value = json_of(text)
-    except ValueError as error:
-        return False, f"It is not JSON: {error}"
-    schema = _schema(body)
-    kind = validators.validator_for(schema, default=_LATEST)
-    patient = validators.extend(  # type: ignore[no-untyped-call]
-        kind, {"pattern": _pattern, "patternProperties": _pattern_properties}
-    )
-    try:
-        # An empty registry: a schema may refer to itself, and to no address.
-        wrong = best_match(patient(schema, registry=Registry()).iter_errors(value))
-    except Unresolvable as error:
-        return None, f"The schema refers to what is not in it: {error}"
-    except RecursionError:
-        return None, "The schema refers to itself without end."
-    if wrong is None:
-        return True, ""
-    where = "".join(f"[{part!r}]" for part in wrong.absolute_path)
-    return False, _short(f"{where} {wrong.message}".strip(), 160)
-
-
-def _schema(body: Mapping[str, Any]) -> Any:
-    schema = body.get("schema", {})
-    schema = json.loads(schema) if isinstance(schema, str) else schema
-    if not isinstance(schema, dict | bool):
-        raise TypeError("A schema is a JSON object.")
-    return schema
-
-
-def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
-    if isinstance(value, str) and not regex.search(pattern, value, timeout=PATIENCE):
-        yield ValidationError(f"{_short(value)!r} does not match {pattern!r}")
-
-
-def _pattern_properties(
-    validator: Any, patterns: Mapping[str, Any], value: Any, __: Any
-) -> Iterator[ValidationError]:
-    if not isinstance(value, dict):
-        return
-    for pattern, schema in patterns.items():
-        for name, item in value.items():
-            if regex.search(pattern, name, timeout=PATIENCE):
-                yield from validator.descend(item, schema, path=name, schema_path=pattern)
-
-
-_LATEST = validators.Draft202012Validator
-
 # --- expressions --------------------------------------------------------------------------------
 
 
@@ -256,8 +191,8 @@ def _expression_check(body: Mapping[str, Any], text: str) -> Said:
     try:
         said = asked.eval(_expression(body))
     except (InvalidExpression, SyntaxError) as error:
-        return None, _short(str(error), 160)
-    return bool(said), "" if isinstance(said, bool) else _short(repr(said))
+        return None, short(str(error), 160)
+    return bool(said), "" if isinstance(said, bool) else short(repr(said))
 
 
 def _expression(body: Mapping[str, Any]) -> str:
@@ -352,11 +287,6 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def _short(text: str, longest: int = _SHOWN) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
 def _body(body: Json) -> Mapping[str, Any]:
     return body if isinstance(body, dict) else {}
 
@@ -364,7 +294,7 @@ def _body(body: Json) -> Mapping[str, Any]:
 _KINDS: Mapping[CheckKind, Callable[[Mapping[str, Any], str], Said]] = {
     "contains": _contains,
     "regex": _regex,
-    "schema": _schema_check,
+    "schema": said_of,
     "length": _length,
     "number": _number,
     "forbidden": _forbidden,

@@ -75,7 +75,8 @@ def exchange(store: Store, run_id: str, *, arrived: Parts | None = None) -> Exch
         request=request,
         body=_body(found, request),
         items=raw["items"] if isinstance(raw, dict) and "items" in raw else raw,
-        parts=node.parts if node is not None else arrived or run.partial,
+        # What a side run wrote is what came back, whatever was made of it since.
+        parts=run.partial or node.parts if node is not None else arrived or run.partial,
         began=began,
     )
 

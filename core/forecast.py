@@ -15,7 +15,7 @@ from core.meter import measure
 from core.models import facts, price
 from core.policies import NOTHING, Choices, plan
 from core.recap import choices_of, uncovered
-from core.replay import Turn, filled, said_in, turns_of
+from core.replay import Turn, filled, results, said_in, turns_of
 from core.store import Store
 from core.types import Config, JobMode, Node, Session, Text, Usage
 from core.view import View
@@ -230,7 +230,7 @@ class _Game:
         answered, unwritten, cost = 0, 0, 0
         price_known = True
         for turn in turns:
-            rounds = () if tools_again else turn.rounds
+            rounds = () if tools_again else results(turn.rounds)
             tokens = round(
                 self._factor * (self._system + self._weight((*so_far, turn.asked, *rounds)))
             )

@@ -15,7 +15,7 @@ from core.runner import Runner
 from core.statements import Compared, Said, compare
 from core.store import Store
 from core.tree import previous_user_turn
-from core.types import Branch, Call, Config, Message, Node, Origin, Run, Session, Text
+from core.types import Branch, Call, Config, Message, Node, Origin, Run, Session, Text, text_of
 
 PROMPT = """\
 Several people have answered the same request. Put their answers together into one text. You \
@@ -173,7 +173,8 @@ def fuse(
 
 def bases(store: Store, sources: Sequence[Source]) -> list[Base]:
     """Where the fused answer can go: under the last message of the person's that all answers
-    share, or in place of one of the answers. Each message once."""
+    share, or in place of one of the answers. Each message once; first what was asked last, if
+    all were asked the same, as lanes are in a follow-up."""
     lineages = [store.nodes.lineage(source.node.id) for source in sources]
     found: list[Base] = []
     together = previous_user_turn(_shared(lineages))
@@ -183,6 +184,9 @@ def bases(store: Store, sources: Sequence[Source]) -> list[Base]:
         own = previous_user_turn(lineage[:-1])
         if own is not None and all(base.node.id != own.id for base in found):
             found.append(Base(node=own, branch_id=source.branch_id, name=source.name))
+    owns = [base for base in found if base.branch_id is not None]
+    if len(owns) == len(sources) and len({base.node.text.strip() for base in owns}) == 1:
+        return [*owns, *(base for base in found if base.branch_id is None)]
     return found
 
 
@@ -195,18 +199,16 @@ def _shared(lineages: Sequence[Sequence[Node]]) -> list[Node]:
     return shared
 
 
-def place(
-    store: Store, sources: Sequence[Source], base: Base, text: str, *, written: str
-) -> Branch:
+def place(store: Store, sources: Sequence[Source], base: Base, text: str, *, by: Run) -> Branch:
     """Make the text an answer under ``base``, on a branch of its own; the session goes there.
 
-    ``written`` is what the model wrote: an answer with other words is hand-edited. Raises
-    ``UserError`` for an empty text and for a place that is in the bin.
+    ``by`` is the run that fused, which the answer is told to be of; one with other words is
+    hand-edited. Raises ``UserError`` for an empty text and for a place that is in the bin.
     """
     if not text.strip():
         raise UserError("The fused answer is empty.", hint="Write something, or ask again.")
     refuse_binned(store, base.node)
-    same = text.strip() == written.strip()
+    same = text.strip() == text_of(by.partial).strip()
     node = new_node(
         base.node.session_id,
         base.node.id,
@@ -216,6 +218,7 @@ def place(
     )
     with store.write():
         store.nodes.add(node)
+        store.runs.became(by.id, node.id)
         named = " + ".join(source.name for source in sources)
         like = base.branch_id or sources[0].branch_id
         made = branch_at(store, like, node, f"fused · {named}", forked_from=base.node.id)

@@ -256,9 +256,10 @@ class Judge:
             busy = sum(vote.state == "running" for vote in votes)
             if not waiting or busy >= _AT_ONCE:
                 break
-            place = waiting[0]
             try:
-                votes[place] = self._begin(verdict, votes[place])
+                verdict = self._begin(verdict, votes, waiting[0])
+                votes = votes_of(verdict)
+                continue
             except TurntreeError as error:  # a budget that is used up
                 why = f"{error.message} {error.hint}".strip()
                 votes = [
@@ -274,8 +275,9 @@ class Judge:
         self._runner.announce(verdict.session_id)
         return verdict
 
-    def _begin(self, verdict: Verdict, vote: Vote) -> Vote:
-        store = self._store
+    def _begin(self, verdict: Verdict, votes: Sequence[Vote], place: int) -> Verdict:
+        """Ask one vote. The verdict notes the call in the transaction that writes it."""
+        store, vote = self._store, votes[place]
         texts = [store.nodes.get(verdict.tips[one]).text for one in vote.order]
         why = vote.trouble if vote.tries else ""
         asked = prompt(verdict.body["task"], criteria_of(verdict), texts, why)
@@ -283,15 +285,22 @@ class Judge:
         message = Message(role="user", parts=(Text(text=asked),))
         call = Call(model=config.model, messages=(message,), sampling=config.sampling)
         first = vote.order[0]
-        run = self._runner.side(first, call, config, "judge", at=verdict.tips[first])
+        noted: list[Verdict] = []
+
+        def note(run: Run) -> None:
+            begun = replace(vote, state="running", runs=(*vote.runs, run.id))
+            noted.append(self._kept(verdict, _put(votes, place, begun), "running"))
+
+        at = verdict.tips[first]
+        run = self._runner.side(first, call, config, "judge", at=at, write=note)
         self._asked[run.id] = (verdict.session_id, verdict.id)
-        begun = replace(vote, state="running", runs=(*vote.runs, run.id))
         written = store.runs.get(run.id)
         # A call that could not be made has ended already, and nobody says so.
         if written.state == "ended" and written.failure is not None:
             self._asked.pop(run.id, None)
-            return self._read(verdict, begun, written)
-        return begun
+            ended = self._read(verdict, votes_of(noted[0])[place], written)
+            return self._kept(verdict, _put(votes, place, ended), "running")
+        return noted[0]
 
     def _kept(self, verdict: Verdict, votes: Sequence[Vote], state: str | None) -> Verdict:
         """Write the votes down. Without a ``state`` nothing is on its way any more."""
@@ -311,6 +320,10 @@ class Judge:
         )
         _replace(self._store, made)
         return made
+
+
+def _put(votes: Sequence[Vote], place: int, vote: Vote) -> list[Vote]:
+    return [*votes[:place], vote, *votes[place + 1 :]]
 
 
 def _replace(store: Store, verdict: Verdict) -> None:

@@ -216,7 +216,9 @@ def follow_up(
     own history. In a lane that is being answered the words wait their turn; one that was never
     asked is asked first.
 
-    Raises ``UserError`` for blank words or no lane.
+    Raises ``UserError`` for blank words or no lane. Where a later lane cannot be asked (the ones
+    before have just used up a budget) the words are held in it: nobody has to say them again to
+    those that have heard them.
     """
     message(text, files)
     lanes = runner.store.comparisons.lanes(comparison_id)
@@ -227,7 +229,17 @@ def follow_up(
     for lane in chosen:
         if at is not None and runner.store.runs.last_from(at, lane.branch_id) is None:
             ask(runner, lane)
-    return [runner.send(lane.branch_id, text, files=files) for lane in chosen]
+    sent: list[Run | Queued] = []
+    for lane in chosen:
+        try:
+            sent.append(runner.send(lane.branch_id, text, files=files))
+        except TurntreeError:
+            if not sent:
+                raise
+            _log.exception("a lane could not be asked")
+            held = runner.store.branches.enqueue(lane.branch_id, text, "held", files=files)
+            sent.append(Queued(id=held, branch_id=lane.branch_id))
+    return sent
 
 
 def side_by_side(store: Store, session_id: str, branch_ids: Sequence[str]) -> Comparison:
@@ -280,3 +292,9 @@ def keep(runner: Runner, lane_id: str) -> Branch:
         store.sessions.change(branch.session_id, current_branch_id=branch.id)
     runner.announce(branch.session_id)
     return branch
+
+
+def unkeep(runner: Runner, comparison: Comparison) -> None:
+    """Take back that a lane was kept. The session stays where it is: it may have gone on."""
+    runner.store.comparisons.unkeep(comparison.id)
+    runner.announce(comparison.session_id)

@@ -351,7 +351,7 @@ def _again(
     asks: bool = True,
 ) -> Step:
     """A step that repeats a turn."""
-    rounds = () if tools_again else _results(turn.rounds) if asks else turn.rounds
+    rounds = () if tools_again else results(turn.rounds) if asks else turn.rounds
     reads = (rounds[-1] if rounds else turn.asked).id if forced else None
     return _step(
         line,
@@ -367,7 +367,7 @@ def _again(
     )
 
 
-def _results(rounds: tuple[Node, ...]) -> tuple[Node, ...]:
+def results(rounds: tuple[Node, ...]) -> tuple[Node, ...]:
     """The rounds as far as there are results: what a model said last is not to be answered."""
     last = max((place for place, node in enumerate(rounds, 1) if node.role == "tool"), default=0)
     return rounds[:last]

@@ -6,6 +6,7 @@ Pages only look; reruns, reloads and closed tabs change nothing. Runs whose proc
 swept up as *interrupted*, with every saved word kept as a node.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import Self
@@ -149,19 +150,28 @@ class Runner(Launcher):
         return self._send(branch.id, parts, at, None, takes=queued_id)
 
     def side(
-        self, branch_id: str, call: Call, config: Config, purpose: Purpose, *, at: str | None
+        self,
+        branch_id: str,
+        call: Call,
+        config: Config,
+        purpose: Purpose,
+        *,
+        at: str | None,
+        write: Callable[[Run], None] | None = None,
     ) -> Run:
         """Ask something beside the conversation: no node comes of it.
 
         ``at`` is the node that it is about. The words stream as :meth:`live` tells, and stay in
-        ``Run.partial``. Raises ``UserError`` where a budget is used up.
+        ``Run.partial``. ``write`` is called in the transaction that writes the run. Raises
+        ``UserError`` where a budget is used up.
         """
         branch = self.store.branches.get(branch_id)
         session = self.store.sessions.get(branch.session_id)
         check(self.store, session)
         asked = ready(self.store, self.store.nodes.lineage(at), call, config)
         run = self._new_run(session.id, branch_id, at, purpose, config)
-        return self._launch(self._begin(run, asked, session.objective), asked)
+        live = self._begin(run, asked, session.objective, Beside(write=write))
+        return self._launch(live, asked)
 
     def stop(self, run_id: str) -> None:
         """Close the stream; what has arrived is kept as an answer marked *stopped*."""

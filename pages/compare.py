@@ -56,7 +56,8 @@ def head(comparison: Comparison, found: Sequence[Column]) -> None:
         key="compare_head", horizontal=True, vertical_alignment="center", gap="small"
     ):
         choose(session_id, comparison)
-        rename(comparison)
+        if not comparison.blind:  # its name may be made of those of the lanes
+            rename(comparison)
         with st.popover(
             "Compare branches…",
             icon=":material/compare_arrows:",
@@ -212,12 +213,15 @@ def nodes(session_id: str, ids: Sequence[str]) -> None:
 
 def main() -> None:
     """Draw the page."""
+    state.arrived()
     if state.leaving():
         st.switch_page("playground.py", query_params=state.link())
-    sidebar.draw(runner, None)
     comparison = chosen()
-    if comparison is not None and state.place().session != comparison.session_id:
-        state.ask(session=comparison.session_id, branch=None, node=None, run=None)
+    if comparison is not None:
+        store.sessions.seen(comparison.session_id)  # its answers are what is looked at
+        if state.place().session != comparison.session_id:
+            state.ask(session=comparison.session_id, branch=None, node=None, run=None)
+    sidebar.draw(runner, None)
     with st.container(key="compare"):
         frame.show_flashes()
         if comparison is None:

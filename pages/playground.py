@@ -232,6 +232,8 @@ def draw_start() -> None:
 
 
 state.leaving()
+if there := state.bound():
+    st.switch_page("compare.py", query_params=there)
 current = view_now()
 if current is None:
     draw_start()

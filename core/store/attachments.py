@@ -121,7 +121,12 @@ def drop_unused(db: Any) -> None:
         f"SELECT json_extract(part.value, '$.sha256') FROM {table}, json_each({column}) AS part"
         f" WHERE instr({column}, '\"attachment\"')"
         " AND json_extract(part.value, '$.type') = 'attachment'"
-        for table, column in (("nodes", "nodes.parts_json"), ("queue", "queue.files_json"))
+        for table, column in (
+            ("nodes", "nodes.parts_json"),
+            ("queue", "queue.files_json"),
+            ("job_steps", "job_steps.files_json"),
+            ("drafts", "iif(drafts.key LIKE 'lanes.files.%', drafts.text, '[]')"),
+        )
     )
     db.conn.execute(
         f"DELETE FROM attachments WHERE sha256 NOT IN (SELECT sha256 FROM pending UNION {referred})"

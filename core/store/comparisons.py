@@ -136,6 +136,13 @@ class Comparisons:
                 {"lane": lane_id, "at": now()},
             )
 
+    def unkeep(self, comparison_id: str) -> None:
+        """Note that no lane of the comparison is kept any more."""
+        with self._db.write() as db:
+            db.conn.execute(
+                "UPDATE lanes SET kept_at = NULL WHERE comparison_id = ?", [comparison_id]
+            )
+
     # --- where words came from ---
 
     def note_origins(self, node_id: str, origins: Sequence[Origin]) -> None:

@@ -177,6 +177,13 @@ class Runs:
             )
         return cursor.rowcount == 1
 
+    def became(self, run_id: str, node_id: str) -> None:
+        """Note that what a side run wrote was placed as this node; the first place counts."""
+        with self._db.write() as db:
+            db.conn.execute(
+                "UPDATE runs SET node_id = ? WHERE id = ? AND node_id IS NULL", [node_id, run_id]
+            )
+
     def get(self, run_id: str) -> Run:
         """The run. Raises :class:`NotFound`."""
         with self._db.read() as db:

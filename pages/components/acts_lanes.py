@@ -4,12 +4,17 @@ An element sends one dictionary, ``{"action": "keep", "lane": …}``. What a lan
 playground (stop, retry, take back, …) is done by :mod:`pages.components.acts`.
 """
 
+import binascii
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 
 from core import Branch, Queued, Runner, View, fork
 from core.errors import NotFound, UserError
-from core.lanes import ask, drop, follow_up, join, keep, side_by_side
-from core.types import Comparison, Lane
+from core.files import Upload, sort_out
+from core.lanes import ask, drop, follow_up, join, keep, side_by_side, unkeep
+from core.store import Store
+from core.store.attachments import files_in, files_json
+from core.types import AttachmentRef, Comparison, Lane
 from pages.components import acts
 from pages.components.act import Act, Result
 
@@ -60,6 +65,16 @@ def draft_key(comparison_id: str) -> str:
     return f"lanes.{comparison_id}"
 
 
+def files_key(comparison_id: str) -> str:
+    """Under which the files for the next follow-up are kept."""
+    return f"lanes.files.{comparison_id}"
+
+
+def files_of(store: Store, comparison_id: str) -> tuple[AttachmentRef, ...]:
+    """What goes along with the next follow-up."""
+    return files_in(store.drafts.get(files_key(comparison_id)))
+
+
 def _lane(runner: Runner, comparison: Comparison, act: Act) -> Lane:
     lane = runner.store.comparisons.lane(str(act.get("lane")))
     if lane.comparison_id != comparison.id:
@@ -86,10 +101,49 @@ def _follow_up(runner: Runner, comparison: Comparison, act: Act) -> Result:
     drafts, key = runner.store.drafts, draft_key(comparison.id)
     text = str(act.get("text", ""))
     drafts.keep(comparison.session_id, key, text)
-    sent = follow_up(runner, comparison.id, text, only=act.get("only"))
+    files = files_of(runner.store, comparison.id)
+    sent = follow_up(runner, comparison.id, text, only=act.get("only"), files=files)
     drafts.drop(key)
+    drafts.drop(files_key(comparison.id))
     waiting = sum(isinstance(one, Queued) for one in sent)
     return Result(stay=True, said=_queued(waiting, len(sent)))
+
+
+def _attach(runner: Runner, comparison: Comparison, act: Act) -> Result:
+    """Keep files for the next follow-up; those that cannot be taken are told of."""
+    store = runner.store
+    held = files_of(store, comparison.id)
+    sizes = store.attachments.sizes(file.sha256 for file in held)
+    uploads = [Upload(name=str(one["name"]), content=_bytes(one)) for one in act["files"]]
+    good, bad = sort_out(uploads, count=len(held), size=sum(sizes.values()))
+    with store.write():
+        found = [store.attachments.add(file.name, file.media_type, file.content) for file in good]
+        together = {file.sha256: file for file in (*held, *found)}
+        _hold(store, comparison, tuple(together.values()))
+    if bad:
+        raise UserError(" ".join(one.message for one in bad), hint=bad[0].hint)
+    return _STAY
+
+
+def _bytes(told: Mapping[str, str]) -> bytes | None:
+    try:
+        return b64decode(told["data"], validate=True)
+    except (KeyError, binascii.Error):
+        return None
+
+
+def _hold(store: Store, comparison: Comparison, files: tuple[AttachmentRef, ...]) -> None:
+    key = files_key(comparison.id)
+    if kept := files_json(files):
+        store.drafts.keep(comparison.session_id, key, kept)
+    else:
+        store.drafts.drop(key)
+
+
+def _drop_file(runner: Runner, comparison: Comparison, act: Act) -> Result:
+    files = files_of(runner.store, comparison.id)
+    _hold(runner.store, comparison, tuple(one for one in files if one.sha256 != act["sha256"]))
+    return _STAY
 
 
 def _queued(waiting: int, count: int) -> str:
@@ -109,6 +163,12 @@ def _open(runner: Runner, comparison: Comparison, act: Act) -> Result:
 def _keep(runner: Runner, comparison: Comparison, act: Act) -> Result:
     branch = keep(runner, _lane(runner, comparison, act).id)
     return Result(stay=True, said=f"Kept {branch.name!r}: the conversation goes on there.")
+
+
+def _unkeep(runner: Runner, comparison: Comparison, act: Act) -> Result:
+    name = _named(runner, comparison, _lane(runner, comparison, act))
+    unkeep(runner, comparison)
+    return Result(stay=True, said=f"{name!r} is not the kept lane any more.")
 
 
 def _drop(runner: Runner, comparison: Comparison, act: Act) -> Result:
@@ -146,8 +206,11 @@ def _refresh(runner: Runner, comparison: Comparison, act: Act) -> Result:
 _ACTIONS: Mapping[str, Callable[[Runner, Comparison, Act], Result]] = {
     "ask": _ask,
     "follow_up": _follow_up,
+    "attach": _attach,
+    "drop_file": _drop_file,
     "open": _open,
     "keep": _keep,
+    "unkeep": _unkeep,
     "drop": _drop,
     "join": _join,
     "rename": _rename,

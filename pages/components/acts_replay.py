@@ -1,10 +1,12 @@
 """What opens the dialogs that start lanes and jobs. Without Streamlit."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from core import Runner, View
 from core.errors import NotFound
+from core.store import Store
 from pages.components.act import Act, Dialog, Result
 
 _STAY = Result(stay=True)
@@ -48,8 +50,26 @@ def draft_of(session_id: str, node_id: str | None) -> str:
     return f"fan.{session_id}.{node_id or 'start'}"
 
 
+def note_gone(store: Store, view: View, text: str, mark: str) -> None:
+    """Note that words of a branch's composer went out from a dialog: they need not wait there
+    any more, in whatever tab. ``mark`` tells this time from another."""
+    told = json.dumps({"text": text, "n": mark})
+    store.drafts.keep(view.session.id, _gone(view.branch.id), told)
+
+
+def gone(store: Store, view: View) -> dict[str, str] | None:
+    """What :func:`note_gone` noted last for the branch."""
+    told = store.drafts.get(_gone(view.branch.id))
+    return json.loads(told) if told else None
+
+
+def _gone(branch_id: str) -> str:
+    return f"composer.gone.{branch_id}"
+
+
 ACTIONS: Mapping[str, Callable[[Runner, View, Act], Result]] = {
     "fan": _fan,
+    "beside": _opens("beside"),
     "replay": _opens("replay"),
     "rebase": _opens("rebase"),
     "pick": _opens("pick"),

@@ -1,5 +1,6 @@
 """Bring in: the answer of one branch as words of another, quoted or as it is."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from pages.components import merge_sides, state
 from pages.components.merge_sides import Sides
 
 _QUOTE, _PASTE = "Quote", "Paste as it is"
+_FORM = "bring"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +36,17 @@ def draw(on: Sides) -> None:
     if not known:
         st.info("There is no answer yet.")
         return
+    key = f"bring.answer.{on.comparison.id}"
+    kept = on.form(_FORM).get("node")
+    now = kept if kept in known else next(iter(known))
+    state.control(key, now)
     chosen = st.selectbox(
         "Answer",
         list(known),
+        index=list(known).index(now),
         format_func=lambda node: known[node][0] if node in known else node,
-        key=f"bring.answer.{on.comparison.id}",
+        key=key,
+        on_change=lambda: on.keep(_FORM, node=state.value(key)),
     )
     _, source = known[chosen]
     lanes = {one: name for one, name in on.names.items() if one != source.branch_id}
@@ -48,6 +56,7 @@ def draw(on: Sides) -> None:
     bringing = Bringing(node=source.node, branch_id=source.branch_id, name=name, targets=lanes)
 
     def go(target: str) -> None:
+        on.forget(_FORM)
         merge_sides.leave_for(on, target, "The words wait in the composer.")
 
     form(on.runner, bringing, go)
@@ -69,25 +78,12 @@ def form(runner: Runner, bringing: Bringing, go: Callable[[str], None]) -> None:
     if not bringing.targets:
         st.info("There is no other branch yet. Fork one first.")
         return
-    node = bringing.node
+    node, draft = bringing.node, Draft(runner, bringing.node)
     with st.container(key="bring"):
-        target = st.selectbox(
-            "Into the branch",
-            list(bringing.targets),
-            format_func=lambda branch: bringing.targets.get(branch, branch),
-            key=f"bring.target.{node.id}",
-        )
-        how = st.segmented_control(
-            "How", [_QUOTE, _PASTE], default=_QUOTE, key=f"bring.how.{node.id}", required=True
-        )
-        paste = how == _PASTE
+        target = _target(draft, bringing.targets)
+        paste = _how(draft) == _PASTE
         first = node.text.strip() if paste else quoted(node.text, bringing.name)
-        text = st.text_area(
-            "Words (leave only what you need)",
-            first,
-            height=260,
-            key=f"bring.words.{node.id}.{'paste' if paste else 'quote'}",
-        )
+        text = _words(draft, first, "paste" if paste else "quote")
         if st.button(
             "Put into the composer",
             type="primary",
@@ -102,5 +98,75 @@ def form(runner: Runner, bringing: Bringing, go: Callable[[str], None]) -> None:
                 "quote",
                 text.strip(),
             )
+            draft.drop()
             state.insert(f"{text.rstrip()}\n\n")
             go(target)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What was chosen and written for an answer that is brought in, across reloads."""
+
+    runner: Runner
+    node: Node
+
+    @property
+    def key(self) -> str:
+        """What it is kept under."""
+        return f"bring.{self.node.id}"
+
+    def get(self) -> dict[str, str]:
+        """The fields that were touched."""
+        kept = self.runner.store.drafts.get(self.key)
+        return dict(json.loads(kept)) if kept else {}
+
+    def keep(self, **changes: str) -> None:
+        """Remember some of them."""
+        told = json.dumps(self.get() | changes)
+        self.runner.store.drafts.keep(self.node.session_id, self.key, told)
+
+    def drop(self) -> None:
+        """The words are where they belong."""
+        self.runner.store.drafts.drop(self.key)
+
+
+def _target(draft: Draft, targets: Mapping[str, str]) -> str:
+    key, kept = f"bring.target.{draft.node.id}", draft.get().get("target")
+    now = kept if kept is not None and kept in targets else next(iter(targets))
+    state.control(key, now)
+    return st.selectbox(
+        "Into the branch",
+        list(targets),
+        index=list(targets).index(now),
+        format_func=lambda branch: targets.get(branch, branch),
+        key=key,
+        on_change=lambda: draft.keep(target=state.value(key)),
+    )
+
+
+def _how(draft: Draft) -> str:
+    key, kept = f"bring.how.{draft.node.id}", draft.get().get("how")
+    now = kept if kept in (_QUOTE, _PASTE) else _QUOTE
+    state.control(key, now)
+    chosen = st.segmented_control(
+        "How",
+        [_QUOTE, _PASTE],
+        default=now,
+        key=key,
+        required=True,
+        on_change=lambda: draft.keep(how=state.value(key)),
+    )
+    return str(chosen or now)
+
+
+def _words(draft: Draft, first: str, name: str) -> str:
+    key, written = f"bring.words.{draft.node.id}.{name}", draft.get().get(name)
+    now = first if written is None else written
+    state.control(key, now)
+    return st.text_area(
+        "Words (leave only what you need)",
+        now,
+        height=260,
+        key=key,
+        on_change=lambda: draft.keep(**{name: state.value(key) or ""}),
+    )

@@ -14,6 +14,7 @@ from core.providers import model_info
 from core.types import ModelInfo
 from pages import backend
 from pages.components import element, notices, refine, state
+from pages.components.acts_replay import gone
 from pages.components.config_panel import default_config
 
 _HERE = Path(__file__)
@@ -83,6 +84,7 @@ def companion_data(runner: Runner, view: View | None) -> dict[str, Any]:
         "recall": recall(view) if view else [],
         "heard": [*state.words_heard(), *waiting(runner, view)],
         "insert": {"text": shown.text, "n": shown.n, "whole": shown.whole} if shown.n else None,
+        "gone": gone(runner.store, view) if view else None,
         "chips": refine.chips(view) if view and view.turn else [],
         "notices": notices.notices(runner, view) if view else [],
         "pending": pending(runner, view) if view else [],

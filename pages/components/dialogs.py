@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from core import Runner, TurntreeError, View
 from pages.components import (
+    beside_dialog,
     consolidate_dialog,
     fan_dialog,
     history_dialog,
@@ -18,6 +19,7 @@ from pages.components import (
 from pages.components.act import Dialog
 
 DIALOGS: dict[str, Callable[[Runner, View, Dialog], None]] = {
+    "beside": beside_dialog.draw,
     "bring_in": merge_dialogs.bring_in,
     "consolidate": consolidate_dialog.draw,
     "drafts": history_dialog.draw,

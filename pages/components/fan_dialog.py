@@ -12,7 +12,7 @@ from core.types import AttachmentRef, Comparison, Config, Node
 from pages import backend
 from pages.components import lane_wishes, sidebar, state
 from pages.components.act import Dialog
-from pages.components.acts_replay import draft_of
+from pages.components.acts_replay import draft_of, note_gone
 
 _SCOPE = "lanes"
 ADDING = "lanes.adding"
@@ -48,6 +48,15 @@ def draw(runner: Runner, view: View, dialog: Dialog) -> None:
             lambda config, samples: forecast(store, before, text, config, samples),
             scope=f"{_SCOPE}.{session.id}",
         )
+        if st.button(
+            "Many prompts or many samples: a matrix…",
+            icon=":material/grid_on:",
+            type="tertiary",
+            key="fan.matrix",
+            help="Every value of a template's variables with every model, as a job",
+        ):
+            state.open_dialog(Dialog(kind="matrix", branch=view.branch.id))
+            st.rerun()
         warm, reuse = _options()
         st.markdown(f"**{lane_wishes.total(found, 'lane')}**")
         count = sum(lane.samples for lane in lanes)
@@ -68,7 +77,7 @@ def draw(runner: Runner, view: View, dialog: Dialog) -> None:
             else:
                 store.drafts.drop(key)
                 if dialog.text:  # they came from the composer
-                    state.insert("", whole=True)
+                    note_gone(store, view, dialog.text, fan.comparison.id)
                 _gone(runner, view, files, fan)
 
 
@@ -121,11 +130,7 @@ def _gone(runner: Runner, view: View, files: tuple[AttachmentRef, ...], fan: Fan
     runner.store.attachments.let_go(
         view.branch.id, [file.sha256 for file in pending if file.sha256 in sent]
     )
-    state.close_dialog()
-    st.switch_page(
-        "compare.py",
-        query_params={"session": view.session.id, "comparison": fan.comparison.id},
-    )
+    state.compare(view.session.id, fan.comparison.id)
 
 
 # --- one lane more -------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import streamlit as st
 
 from core import TurntreeError
 from core.fusing import Base, Source, bases, differences, fuse, place, tick_of, ticks_of
+from core.lanes import MOST_LANES, join
 from core.statements import Difference, Said
-from core.types import text_of
 from pages.components import merge_sides, side_run, sidebar, state, words
 from pages.components.merge_sides import Sides, peek
 
@@ -163,6 +163,7 @@ def _draft(on: Sides, run_id: str, chosen: Sequence[Source]) -> None:
     if found is not None:
         text = side_run.edit(on.runner, run_id, found, "The fused answer", height=360)
         base = _where(on, chosen)
+        _lane(on)
         with st.container(horizontal=True):
             if base is not None and st.button(
                 "Place as a new answer", type="primary", icon=":material/call_merge:"
@@ -217,11 +218,35 @@ def _where(on: Sides, chosen: Sequence[Source]) -> Base | None:
     return found[chosen_id]
 
 
+def _lane(on: Sides) -> None:
+    """Whether the new answer is to be compared with those that it is made of."""
+    key = f"fuse.lane.{on.comparison.id}"
+    full = len(on.columns) >= MOST_LANES
+    wanted = _joins(on)
+    state.control(key, wanted)
+    st.checkbox(
+        "Add it to this comparison",
+        wanted,
+        key=key,
+        disabled=full,
+        help=f"{MOST_LANES} lanes are the most." if full else "As a lane beside the others",
+        on_change=lambda: on.keep(_FORM, lane=bool(state.value(key))),
+    )
+
+
+def _joins(on: Sides) -> bool:
+    # In a blind look it would be known by its words: it is added only when that is wished for.
+    wished = bool(on.form(_FORM).get("lane", not on.comparison.blind))
+    return wished and len(on.columns) < MOST_LANES
+
+
 def _place(on: Sides, run_id: str, chosen: Sequence[Source], base: Base, text: str) -> None:
     store = on.runner.store
-    written = text_of(store.runs.get(run_id).partial)
     try:
-        made = place(store, chosen, base, text, written=written)
+        with store.write():
+            made = place(store, chosen, base, text, by=store.runs.get(run_id))
+            if _joins(on):
+                join(store, on.comparison.id, made.id)
     except TurntreeError as error:
         merge_sides.complain(error)
         return

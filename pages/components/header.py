@@ -119,7 +119,10 @@ def _title(runner: Runner, session: Session) -> None:
 def _export(runner: Runner, view: View) -> None:
     session, lineage = view.session, view.lineage
     final = final_answer(runner, view)
-    with st.popover("Export", icon=":material/download:"):
+    with (
+        st.container(key="export", width="content"),
+        st.popover("Export", icon=":material/download:", help="Take it away, or to the bin"),
+    ):
         st.download_button(
             "Final answer (Markdown)",
             data=lambda: markdown.answer(final) if final else "",
@@ -149,6 +152,7 @@ def _export(runner: Runner, view: View) -> None:
         )
         if st.button("Move session to the bin", icon=":material/delete:", width="stretch"):
             runner.store.sessions.bin(session.id)
+            jobs_panel.rest(runner, session.id)
             runner.announce(session.id)
             state.flash(f"{session.title!r} is in the bin. Restore it under All sessions.")
             state.go(Place())

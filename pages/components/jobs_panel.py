@@ -52,7 +52,13 @@ Counts = dict[StepState, int]
 
 
 def draw(runner: Runner, comparison: Comparison, found: Sequence[Column]) -> None:
-    """The tab of the compare page: the jobs of its session."""
+    """The tab of the compare page: the jobs of its session, which tell who wrote what."""
+    if comparison.blind:
+        st.info(
+            "Jobs name their branches and models. They are shown once you have voted.",
+            icon=":material/visibility_off:",
+        )
+        return
     of_session(runner, comparison.session_id)
 
 
@@ -77,6 +83,13 @@ def of_session(runner: Runner, session_id: str) -> None:
     shown = state.dialog()
     if shown is not None and shown.kind == "matrix":
         matrix_dialog.draw(runner, _view(runner, session_id), shown)
+
+
+def rest(runner: Runner, session_id: str) -> None:
+    """The session goes into the bin: what plays by itself in it pauses, and costs no more."""
+    for job in runner.store.jobs.of(session_id):
+        if job.state == "running":
+            backend.player().pause(job.id)
 
 
 def _view(runner: Runner, session_id: str) -> View:

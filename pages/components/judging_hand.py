@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -11,8 +10,9 @@ import streamlit as st
 from core import Runner
 from core.columns import Column, letter
 from core.store import Store
+from core.tree import previous_user_turn
 from core.types import Comparison, Verdict, new_id, now
-from pages.components import sidebar, state, words
+from pages.components import reading, sidebar, state, words
 from pages.components.judging_look import Look, heading, remove, undo
 
 _keys = st.components.v2.component(
@@ -21,6 +21,7 @@ _keys = st.components.v2.component(
     js=Path(__file__).with_name("judging_keys.js").read_text("utf-8"),
 )
 _IN_A_ROW, _MOST_KEYS = 3, 6
+_MOST_ASKED = 300  # characters of what was asked
 _FIRST = 10  # verdicts that are drawn at first
 _REVEALED = "vote.revealed"
 _LOOK = 1.0  # seconds between two looks at answers that are on their way
@@ -97,11 +98,24 @@ def draw(runner: Runner, comparison: Comparison, look: Look) -> None:
         st.info("There are not two answers to judge yet.", icon=":material/hourglass_empty:")
     else:
         draft = read(store, comparison)
+        _asked(judged, look)
         _hint(len(judged))
         _cards(store, comparison, look, judged, draft)
         _controls(runner, comparison, look, draft)
         _keys(key="turntree.judging_keys", data={"count": min(len(judged), _MOST_KEYS)})
     _past(runner, comparison, look)
+
+
+def _asked(judged: Sequence[Column], look: Look) -> None:
+    """What the answers are to, where all answer the same words."""
+    asked = set()
+    for column in judged:
+        ids = [node.id for node in column.lineage]
+        turn = previous_user_turn(column.lineage[: ids.index(look.answers[column.branch.id].id)])
+        asked.add(turn.text if turn else "")
+    if len(asked) == 1 and (text := " ".join(asked.pop().split())):
+        shown = text if len(text) <= _MOST_ASKED else f"{text[:_MOST_ASKED]}…"
+        st.markdown(f":gray[Asked:] {sidebar.label(shown)}")
 
 
 def _hint(count: int) -> None:
@@ -140,10 +154,7 @@ def _card(
         heading(name)
     else:
         heading(f"{letter(place)} · {name}", look.models[branch])
-    st.html(
-        f'<div class="reading" tabindex="0" role="region" aria-label="{escape(name)}">'
-        f"{escape(look.answers[branch].text)}</div>"
-    )
+    reading.draw(look.answers[branch], name, key=str(place))
     with st.container(horizontal=True, vertical_alignment="center"):
         chosen = draft.winner == branch
         st.button(

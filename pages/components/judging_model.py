@@ -247,5 +247,15 @@ def _ask(comparison: Comparison, look: Look, brief: Brief, planned: Plan) -> Non
             disabled=not planned.orders,
             on_click=ask,
         )
-        with st.popover("What it sees", type="tertiary", icon=":material/visibility:"):
+        # In a blind look, an answer that is not there is one of the judge's own model.
+        telling = look.blind and bool(planned.own) and not brief.own
+        with st.popover(
+            "What it sees",
+            type="tertiary",
+            icon=":material/visibility:",
+            disabled=telling,
+            help="Shown once you have voted: what it leaves out is by its own model."
+            if telling
+            else None,
+        ):
             st.code(planned.sample, language=None, wrap_lines=True, height=420)

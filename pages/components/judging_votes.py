@@ -62,20 +62,31 @@ def _card(runner: Runner, verdict: Verdict, look: Look) -> None:
             over = sum(vote.state in READ for vote in votes)
             st.progress(over / len(votes), text=f"{over} of {words.counted(len(votes), 'vote')}")
         found = outcome_of(verdict)
-        if found is not None:
+        telling = _tells(verdict, look)
+        if found is not None and not telling:
             _sums(store, found, look)
             st.caption(_swaps(found))
         for line in _notes(store, verdict, votes, look):
             st.caption(line)
-        if votes:
+        if telling:
+            st.caption("Its scores wait for your vote: whom they leave out is its own model.")
+        elif votes:
             with st.expander(f"Votes and reasons ({len(votes)})", type="compact"):
                 st.html("".join(_vote(store, vote, criteria, look) for vote in votes))
         _acts(runner, verdict)
 
 
+def _tells(verdict: Verdict, look: Look) -> bool:
+    """Whether its scores would tell in a blind look who wrote an answer."""
+    body = verdict.body or {}
+    return look.blind and bool(body.get("own")) and not body.get("own_judged")
+
+
 def _headline(store: Store, verdict: Verdict, look: Look) -> str:
     if running(verdict):
         return "The judge is at work"
+    if _tells(verdict, look):
+        return "The judge has voted" if outcome_of(verdict) else "No verdict"
     if verdict.winner is not None:
         return f"{look.name(store, verdict.winner)} is best"
     if verdict.tie:

@@ -2,6 +2,7 @@
 a follow-up in all of them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import streamlit as st
 from core import Node, Run, Runner, TurntreeError, View
 from core.alignment import Turn, rows, turns_after
 from core.columns import Column, letter, shared, shuffled
+from core.files import LIMITS, MOST_BYTES
 from core.lane_facts import Facts, Total, differences, of_lane
 from core.policies import POLICIES
 from core.providers import adapters, model_info
@@ -49,11 +51,16 @@ def draw(runner: Runner, comparison: Comparison, found: Sequence[Column]) -> Non
         heard=state.kept(_heard(comparison)),
         insert=state.kept(_taken_back(comparison)),
     )
+    data["attached"] = state.kept(_attached(comparison))
     element.mount(_element, KEY, data, partial(on_act, runner, comparison))
 
 
 def _heard(comparison: Comparison) -> str:
     return f"lanes.heard.{comparison.id}"
+
+
+def _attached(comparison: Comparison) -> str:
+    return f"lanes.attached.{comparison.id}"
 
 
 def _taken_back(comparison: Comparison) -> str:
@@ -77,6 +84,8 @@ def on_act(runner: Runner, comparison: Comparison) -> None:
         state.flash_error(error)
     if act["action"] == "follow_up":
         state.keep(_heard(comparison), {"n": act["n"], "fine": fine})
+    if act["action"] == "attach":
+        state.keep(_attached(comparison), act["n"])
     if not fine:
         return
     if result.said:
@@ -133,6 +142,8 @@ def lanes_data(
         "earlier": first,
         "dropped": _dropped(runner, comparison),
         "draft": store.drafts.get(acts_lanes.draft_key(comparison.id)) or "",
+        "files": _files(runner, comparison),
+        "limits": {"text": LIMITS, "bytes": MOST_BYTES},
         "heard": heard,
         "insert": insert,
     }
@@ -148,10 +159,20 @@ def beginning_of(comparison: Comparison, shown: Sequence[Column]) -> int:
     return common
 
 
+def _files(runner: Runner, comparison: Comparison) -> list[dict[str, Any]]:
+    """What goes along with the next follow-up, as chips take it."""
+    files = acts_lanes.files_of(runner.store, comparison.id)
+    sizes = runner.store.attachments.sizes(file.sha256 for file in files)
+    return [asdict(file) | {"size": sizes.get(file.sha256)} for file in files]
+
+
 def _dropped(runner: Runner, comparison: Comparison) -> list[dict[str, str]]:
     store = runner.store
     return [
-        {"id": lane.id, "name": store.branches.get(lane.branch_id).name}
+        {
+            "id": lane.id,
+            "name": "" if comparison.blind else store.branches.get(lane.branch_id).name,
+        }
         for lane in store.comparisons.lanes(comparison.id, dropped=True)
         if lane.dropped_at is not None
     ]

@@ -260,8 +260,4 @@ def _start(runner: Runner, view: View, wanted: _Wanted, at: str | None, pace: Pa
     except TurntreeError as error:
         lane_wishes.trouble(error)
         return
-    state.close_dialog()
-    at_page = {"session": view.session.id, "tab": "Jobs"}
-    if comparison := state.asked("comparison"):
-        at_page["comparison"] = comparison
-    st.switch_page("compare.py", query_params=at_page)
+    state.compare(view.session.id, state.asked("comparison"), tab="Jobs")

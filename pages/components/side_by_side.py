@@ -42,13 +42,16 @@ def add(runner: Runner, comparison: Comparison, found: Sequence[Column]) -> None
     branches = runner.store.branches.of(comparison.session_id)
     names = {one.id: one.name for one in reversed(branches) if one.id not in there}
     full = len(found) >= MOST_LANES
+    why = f"{MOST_LANES} lanes are the most." if full else None
+    if comparison.blind:  # what is not a lane yet tells what is; and a new one would be known
+        why = "Show the names first: a new lane would be known by its name."
     with st.popover(
         "Add lane",
         icon=":material/add:",
-        disabled=full,
+        disabled=why is not None,
         key=f"lanes.popover.{state.kept(_CLOSED, 0)}",
         on_change="rerun",
-        help=f"{MOST_LANES} lanes are the most." if full else None,
+        help=why,
     ):
         key = f"lanes.add.{comparison.id}.{len(names)}"
 

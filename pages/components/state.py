@@ -6,7 +6,7 @@ a copy is kept because a click on a page's link drops the address's parameters.
 
 import time
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -64,6 +64,29 @@ def open_place(to: Place) -> None:
 def leaving() -> bool:
     """Whether the tab is about to open a place on the playground; true once."""
     return bool(st.session_state.pop(_LEAVE, False))
+
+
+_BOUND = "bound"
+
+
+def compare(session_id: str, comparison_id: str | None, *, tab: str | None = None) -> NoReturn:
+    """Go to the compare page, and to this comparison or part of it. What an element sends at the
+    same moment would have the old page drawn once more instead: then :func:`bound` leads on."""
+    wanted = {"session": session_id, "comparison": comparison_id, "tab": tab}
+    keep(_BOUND, {name: value for name, value in wanted.items() if value})
+    close_dialog()
+    st.switch_page("compare.py", query_params=kept(_BOUND))
+
+
+def bound() -> dict[str, str] | None:
+    """The comparison that the tab is on its way to; None once it is there."""
+    found: dict[str, str] | None = kept(_BOUND)
+    return found
+
+
+def arrived() -> None:
+    """The compare page is drawn."""
+    keep(_BOUND, None)
 
 
 def taken(key: str, number: Any) -> None:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from core import TurntreeError
+from core.lanes import unkeep
 from core.winner import carried, choose, give_reasons, losers, winner
 from pages.components import merge_sides, sidebar, state
 from pages.components.merge_sides import Sides
@@ -11,6 +12,18 @@ from pages.components.merge_sides import Sides
 def draw(on: Sides) -> None:
     """The winner, then a reason for each of the others."""
     store = on.runner.store
+    if on.comparison.blind:  # the note of a branch, or who won before, would tell which it is
+        st.info(
+            "The winner and the reasons stand with the names. Vote first, or show the names.",
+            icon=":material/visibility_off:",
+        )
+        st.button(
+            "Judge",
+            icon=":material/gavel:",
+            on_click=lambda: state.ask(tab="Judge"),
+            key="winner.vote",
+        )
+        return
     won = winner(store, on.comparison)
     with st.container(key="winner"):
         st.caption(
@@ -20,7 +33,19 @@ def draw(on: Sides) -> None:
         _choice(on, won.id if won else None)
         if won is None:
             return
-        st.markdown(f":material/trophy: **{sidebar.label(on.names.get(won.id, won.name))}** won.")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            name = sidebar.label(on.names.get(won.id, won.name))
+            st.markdown(f":material/trophy: **{name}** won.", width="content")
+            st.button(
+                "Take back",
+                icon=":material/undo:",
+                type="tertiary",
+                key=f"winner.back.{won.id}",
+                help="No lane is the winner then. The session stays where it is, and so do the"
+                " reasons and verdicts.",
+                on_click=unkeep,
+                args=[on.runner, on.comparison],
+            )
         lost = losers(store, on.comparison)
         for branch in lost:
             _reason(on, branch.id, branch.note)

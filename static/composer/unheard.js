@@ -3,8 +3,11 @@
 // come back into the input.
 
 const NAME = "turntree.unheard";
+const GONE = "turntree.gone."; // and the branch: the last words known to have gone from a dialog
 const PATIENCE = 6000; // ms for the server to tell of what was sent
 const LOOK = 500; // ms between two looks
+
+const gone = new Map(); // the same, where storage is full or forbidden
 
 export class Unheard {
   /** `box()` is the input or null, `put(words)` puts words into it, `take()` takes all out of it,
@@ -25,8 +28,10 @@ export class Unheard {
   }
 
   /** What the server has heard of late: what arrived, what waits, what stands in the thread. */
-  update({ heard = [], recall = [], session_id: session, branch_id: branch }) {
+  update({ heard = [], recall = [], gone: told, session_id: session, branch_id: branch }) {
     this.key = `${session ?? ""}.${branch ?? ""}`;
+    this.told = told;
+    this.#forget();
     const known = new Set([...heard, ...recall].map(beginning));
     write(read().filter(({ text }) => !known.has(beginning(text))));
     if (this.back !== null && known.has(beginning(this.back))) {
@@ -35,7 +40,18 @@ export class Unheard {
     }
   }
 
+  /** Words that went out from a dialog: once for each time, the draft goes that they were. */
+  #forget() {
+    const { told, key } = this;
+    const box = this.box();
+    if (!told || !box || gone.get(key) === told.n || remembered(GONE + key) === told.n) return;
+    gone.set(key, told.n);
+    remember(GONE + key, told.n);
+    if (box.value.trim() === told.text) this.take();
+  }
+
   #look() {
+    this.#forget();
     const box = this.box();
     const late = read().find(({ at, key }) => Date.now() - at > PATIENCE && key === this.key);
     if (!late || !box || box.disabled || box.value) return; // without a connection it is disabled
@@ -49,6 +65,22 @@ export class Unheard {
 /** What words are known by: the server tells of long ones by their beginning. */
 function beginning(text) {
   return [...text.trim().slice(0, 1000)].slice(0, 300).join("");
+}
+
+function remembered(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+function remember(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // The tab still remembers.
+  }
 }
 
 function read() {

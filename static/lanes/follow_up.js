@@ -1,11 +1,13 @@
 // One field for what is said next, in all lanes or in the ticked ones. The words stay in the
 // field until the page has said that they went out, and in the browser's storage until then.
 
-import { h, icon, replaceKeepingFocus } from "../thread/dom.js";
+import { h, icon, iconButton, replaceKeepingFocus } from "../thread/dom.js";
+import { fileChip, fileRow } from "../thread/files.js";
 import { counted } from "../thread/words.js";
 import { bringBack } from "./head.js";
 
 const UNHEARD = 8000; // ms until words that nobody answered can be sent again
+const ATTACHED = 60000; // ms until files that nobody answered are given up
 let placed = 0; // the last words taken back that were put into a field
 
 function read(key) {
@@ -25,11 +27,24 @@ function write(key, value) {
   }
 }
 
+/** The bytes of a file as base64. */
+function inBase64(file) {
+  return new Promise((done, failed) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => failed(reader.error);
+    reader.readAsDataURL(file);
+  });
+}
+
 export class FollowUp {
   #left = new Set(); // lanes without a tick
   #comparison = null;
+  #told = null; // the last files that the page has answered
   #sending = null; // {n, text}
   #timer = 0;
+  #attaching = 0; // a timer, while files are on their way
+  #files = "[]";
 
   constructor(board) {
     this.board = board;
@@ -41,16 +56,29 @@ export class FollowUp {
       spellcheck: "true",
     });
     this.button = h("button", { type: "button", class: "button primary send" });
+    this.chooser = h("input", {
+      type: "file",
+      multiple: true,
+      hidden: true,
+      onchange: () => this.#attach(this.chooser.files),
+    });
+    this.plus = iconButton("plus", "Attach files", () => this.chooser.click(), {
+      class: "act plus",
+      tabindex: 0,
+    });
+    this.files = h("div", { class: "follow-files", hidden: true });
     this.note = h("div", { class: "note follow-note" });
     this.dropped = h("div", { class: "note dropped", hidden: true });
     this.element = h(
       "div",
       { class: "follow", role: "group", "aria-label": "Follow up in lanes" },
       this.dropped,
-      h("div", { class: "follow-box" }, this.area, this.button),
+      this.files,
+      h("div", { class: "follow-box" }, this.plus, this.chooser, this.area, this.button),
       this.note,
     );
     this.button.addEventListener("click", () => this.#send());
+    this.#takeFiles();
     this.area.addEventListener("input", () => {
       write(this.#key(), this.area.value);
       this.draw();
@@ -61,6 +89,43 @@ export class FollowUp {
       event.preventDefault();
       this.#send();
     });
+  }
+
+  /** Files that are dropped on the field, or pasted into it. */
+  #takeFiles() {
+    const carries = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
+    this.element.addEventListener("dragover", (event) => carries(event) && event.preventDefault());
+    this.element.addEventListener("drop", (event) => {
+      if (!carries(event)) return;
+      event.preventDefault();
+      this.#attach(event.dataTransfer.files);
+    });
+    this.area.addEventListener("paste", (event) => {
+      if (!event.clipboardData?.files.length) return;
+      event.preventDefault();
+      this.#attach(event.clipboardData.files);
+    });
+  }
+
+  async #attach(list) {
+    const files = [...list];
+    this.chooser.value = "";
+    if (!files.length || this.#attaching) return;
+    this.#attaching = setTimeout(() => this.#attached(), ATTACHED);
+    this.draw();
+    const { bytes } = this.board.data.limits;
+    // Too large a file is not read: its name alone is told, and that it did not arrive.
+    const told = files.map(async (file) => ({
+      name: file.name,
+      ...(file.size <= bytes ? { data: await inBase64(file) } : {}),
+    }));
+    this.board.act({ action: "attach", files: await Promise.all(told) });
+  }
+
+  #attached() {
+    clearTimeout(this.#attaching);
+    this.#attaching = 0;
+    this.draw();
   }
 
   #key() {
@@ -91,8 +156,37 @@ export class FollowUp {
       this.area.value = [this.area.value.trimEnd(), insert.text].filter(Boolean).join("\n\n");
       write(this.#key(), this.area.value);
     }
+    if (this.#attaching && data.attached !== this.#told) this.#attached();
+    this.#told = data.attached;
+    this.#drawFiles(data);
     this.#drawDropped(data);
     this.draw();
+  }
+
+  #drawFiles({ files, token }) {
+    const wanted = JSON.stringify(files);
+    if (wanted === this.#files) return;
+    this.#files = wanted;
+    this.files.hidden = !files.length;
+    const row = fileRow();
+    row.setAttribute("aria-label", "Files for the next follow-up");
+    for (const file of files) {
+      const name = file.name || "unnamed";
+      const remove = h(
+        "button",
+        {
+          type: "button",
+          class: "file-remove",
+          title: `Remove ${name}`,
+          "aria-label": `Remove ${name}`,
+          onclick: () => this.board.act({ action: "drop_file", sha256: file.sha256 }),
+        },
+        "\u00d7",
+      );
+      const chip = fileChip(file, { token, layer: this.board.layer });
+      row.append(h("span", { class: "file-box" }, chip, remove));
+    }
+    this.files.replaceChildren(row);
   }
 
   #begin(data) {
@@ -111,7 +205,8 @@ export class FollowUp {
   #send() {
     const text = this.area.value;
     const lanes = this.#chosen();
-    if (!text.trim() || !lanes.length || this.#sending) return;
+    const nothing = !text.trim() && !this.board.data.files.length;
+    if (nothing || !lanes.length || this.#sending || this.#attaching) return;
     const only = lanes.map(({ id }) => id);
     this.#sending = { n: this.board.act({ action: "follow_up", text, only }), text };
     this.#timer = setTimeout(() => this.#answered(false), UNHEARD);
@@ -149,9 +244,15 @@ export class FollowUp {
       this.button.replaceChildren(icon("sent"), label);
     }
     this.area.readOnly = Boolean(this.#sending);
-    this.button.disabled = Boolean(this.#sending) || !chosen.length || !this.area.value.trim();
+    const nothing = !this.area.value.trim() && !this.board.data.files.length;
+    const onTheWay = Boolean(this.#sending || this.#attaching);
+    this.button.disabled = onTheWay || !chosen.length || nothing;
+    this.plus.disabled = onTheWay;
+    this.plus.title = `Attach files. ${this.board.data.limits.text}`;
     const busy = chosen.filter(({ id }) => this.board.lanes.get(id)?.stoppable()).length;
-    this.note.textContent = busy
+    this.note.textContent = this.#attaching
+      ? "The files are on their way\u2026"
+      : busy
       ? `${counted(busy, "lane")} still answering: there it waits its turn.`
       : "Each lane goes on with its own history.";
     this.#grow();

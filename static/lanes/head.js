@@ -120,7 +120,9 @@ export class Head {
     const act = (action) => () => board.act({ action, lane: told.id });
     openMenu(board.layer, event.currentTarget, `Menu of ${told.name}`, [
       { label: "Open in the playground", icon: "latest", run: act("open") },
-      { label: "Keep as main", icon: "final", run: act("keep") },
+      told.kept
+        ? { label: "Keep no longer", icon: "final", run: act("unkeep") }
+        : { label: "Keep as main", icon: "final", run: act("keep") },
       { label: "Rename", icon: "edit", run: () => this.#rename() },
       { label: "Drop", icon: "bin", run: act("drop") },
     ]);

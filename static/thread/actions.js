@@ -91,6 +91,14 @@ const ACTS = [
     only: ["user", "assistant"],
   },
   {
+    key: "beside",
+    picture: "changes",
+    label: "Compare with another message\u2026",
+    extra: true,
+    tucked: true,
+    only: ["user", "assistant"],
+  },
+  {
     key: "replay",
     picture: "replay",
     label: "Replay from this turn on\u2026",
@@ -151,6 +159,7 @@ function perform(turn, key) {
     sent: () => view.act({ action: "sent", run: entry.run.id }),
     recap: () => view.act({ action: "recap", node }),
     fan: () => view.act({ action: "fan", node }),
+    beside: () => view.act({ action: "beside", node }),
     replay: () => view.act({ action: "replay", node }),
     rebase: () => view.act({ action: "rebase", node }),
     bring: () => view.act({ action: "bring_in", node }),

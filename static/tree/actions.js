@@ -211,6 +211,10 @@ function nodeItems(tree, row, node) {
         run: () => tree.send({ action: 'pick', branch: id }),
       },
     ]),
+    {
+      label: 'Compare with\u2026',
+      run: () => tree.send({ action: 'beside', node }),
+    },
     ...here.map(({ id, name }) => ({
       label: named('Draft history', name),
       run: () => tree.send({ action: 'drafts', branch: id }),

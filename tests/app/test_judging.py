@@ -131,7 +131,7 @@ def test_while_it_is_blind_no_name_and_no_model_is_shown_and_then_all_are(
     judging = said(test) + html(test) + "".join(str(one.label) for one in test.button)
     for hidden in ("lane 1", "lane 2", "lane 3", "echo-slow", "echo-think"):
         assert hidden not in judging
-    for shown in ("Answer A", "Answer B", "Answer C", "&lt;b&gt;without"):
+    for shown in ("Answer A", "Answer B", "Answer C"):
         assert shown in judging
     press(test, "vote_best_0")
     press(test, "vote_save")
@@ -165,6 +165,17 @@ def test_with_one_answer_there_is_nothing_to_judge(app: Open, store: Store) -> N
     test = show(app, comparison)
     assert "not two answers" in "".join(str(one.value) for one in test.info)
     assert "left to judge" in said(show(app, comparison, "By a model"))
+
+
+def test_answers_that_are_compared_are_not_new_any_more(app: Open, store: Store) -> None:
+    session, comparison = put_up(store)
+    (row,) = store.sessions.recent(5)
+    assert row["unread"]
+    test = show(app, comparison)
+    (row,) = store.sessions.recent(5)
+    assert not row["unread"]
+    assert "new answer" not in "".join(str(one.label) for one in test.button)
+    assert session.id == row["id"]
 
 
 # --- by a model ---
@@ -249,6 +260,37 @@ def test_votes_pairs_and_rubric_are_kept(app: Open, store: Store) -> None:
     again = show(app, comparison, "By a model")
     assert widget(again, "judge_rounds").value == 3
     assert widget(again, "judge_pairs").value
+
+
+def test_in_a_blind_look_no_verdict_of_a_judge_tells_which_answer_is_its_own(
+    app: Open, store: Store
+) -> None:
+    _, comparison = put_up(store, done_when=judged((9, 9, 9, 9), (3, 3, 3, 3)))
+    store.comparisons.set_blind(comparison.id, True)
+    test = press(show(app, comparison, "By a model"), "judge_ask")  # lane 3 is left out
+    finished(store)
+    sound(test.run())
+    assert "**The judge has voted**" in said(test)
+    assert "Its scores wait for your vote" in said(test)
+    for word in ("Answer A", "Answer B", "Answer C", "reason 1"):
+        assert word not in said(test) + html(test)
+    store.comparisons.set_blind(comparison.id, False)
+    assert "reason 1" in html(show(app, comparison, "By a model"))
+
+
+@pytest.mark.parametrize("tab", ["Judge", "Merge", "Standings", "Jobs", "Differences"])
+def test_in_a_blind_look_no_tab_names_a_lane(app: Open, store: Store, tab: str) -> None:
+    _, comparison = put_up(store)
+    store.comparisons.rename(comparison.id, "lane 1 or lane 2")
+    store.comparisons.set_blind(comparison.id, True)
+    test = show(app, comparison, tab=tab)
+    told = [said(test), html(test)]
+    for kind in (test.button, test.text_input, test.text_area, test.checkbox, test.info):
+        told += [f"{one.label if hasattr(one, 'label') else ''} {one.value}" for one in kind]
+    for box in (*test.selectbox, *test.multiselect):
+        if box.label != "Branches to compare":  # of all the session's: they tell of no lane
+            told += [*box.options]
+    assert not [words for words in told if "lane 1" in words or "lane 3" in words]
 
 
 # --- checks ---

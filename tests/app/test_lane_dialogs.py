@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -116,6 +117,54 @@ def test_a_message_is_asked_again_from_its_own_place(app: Open, store: Store) ->
     (comparison,) = store.comparisons.of(session.id)
     (lane,) = store.comparisons.lanes(comparison.id)
     assert texts(store, lane.branch_id) == [*TALK[:2], "Avoid jargon.", "Avoid jargon."]
+
+
+def test_what_plays_in_a_session_pauses_when_that_goes_into_the_bin(
+    app: Open, store: Store
+) -> None:
+    session = conversation(store, *TALK)
+    job = replay(store, str(session.current_branch_id), ECHO)
+    store.jobs.set_state(job.id, "running", "")
+    test = app(session=session.id)
+    button(test, "Move session to the bin").click().run()
+    assert store.jobs.get(job.id).state == "paused"
+
+
+def test_whoever_is_on_the_way_to_a_comparison_gets_there(app: Open, store: Store) -> None:
+    session = conversation(store, *TALK)
+    test = app(session=session.id)
+    test.session_state["turntree.kept.bound"] = {"session": session.id, "tab": "Jobs"}
+    with patch("streamlit.switch_page") as switch:
+        test.run()
+    assert switch.call_args.args == ("compare.py",)
+    assert switch.call_args.kwargs == {"query_params": {"session": session.id, "tab": "Jobs"}}
+
+
+def test_a_matrix_is_one_click_from_the_lanes(app: Open, store: Store) -> None:
+    test = opened(app, conversation(store, *TALK), "fan")
+    sound(button(test, "Many prompts or many samples: a matrix…").click().run())
+    assert field(test, "What every cell is asked").value == ""
+
+
+def test_a_message_is_put_beside_another_one(app: Open, store: Store) -> None:
+    session = conversation(store, *TALK)
+    lineage = show(store, session.id).lineage
+    test = opened(app, session, "beside", node=lineage[-1].id)
+    other = field(test, "The other message")
+    assert [one.partition(" · ")[0] for one in other.options] == [
+        lineage[1].text,
+        lineage[2].text,
+        lineage[0].text,
+    ]
+    assert button(test, "Put side by side").disabled
+    sound(other.set_value(lineage[1].id).run())
+    sound(button(test, "Put side by side").click().run())
+    (comparison,) = store.comparisons.of(session.id)
+    tips = [
+        store.branches.get(lane.branch_id).tip_id for lane in store.comparisons.lanes(comparison.id)
+    ]
+    assert tips == [lineage[-1].id, lineage[1].id]
+    assert store.sessions.get(session.id).current_branch_id == session.current_branch_id
 
 
 def test_words_from_the_composer_come_along_and_push_nothing_out(store: Store) -> None:

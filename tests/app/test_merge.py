@@ -109,8 +109,23 @@ def test_from_ticks_to_an_answer_with_two_origins(
         ("fuse", "other"),
     ]
     assert entries[0]["origins"] == []
+    assert entries[-1]["run"]["id"] == run.id
+    assert entries[-1]["run"]["model"] == run.config.model
+    lanes = [lane.branch_id for lane in store.comparisons.lanes(comparison.id)]
+    assert lanes[-1] == made.id
     fresh = merging(app, comparison)
     assert "0 of 4 wordings ticked" in said(fresh)
+
+
+def test_a_fused_answer_is_no_lane_where_that_is_not_wished_for(
+    app: Open, store: Store, session: Session, comparison: Comparison
+) -> None:
+    test = fused(app, store, session, comparison)
+    next(one for one in test.checkbox if one.label == "Add it to this comparison").uncheck()
+    sound(test.run())
+    press(merging(app, comparison), "Place as a new answer")
+    assert len(store.branches.of(session.id)) == 3
+    assert len(store.comparisons.lanes(comparison.id)) == 2
 
 
 def test_whole_answers_are_ticked_and_unticked(app: Open, comparison: Comparison) -> None:
@@ -217,7 +232,15 @@ def test_a_quote_waits_in_the_composer_and_its_origin_is_shown_once_sent(
     test = merging(app, comparison, "Bring in")
     words = field(test, "Words (leave only what you need)")
     assert words.startswith("From the branch “main”:\n> Porto is the place.")
+    area = next(one for one in test.text_area if one.label.startswith("Words"))
+    area.set_value(f"{words}And mine.\n\n")
+    sound(test.run())
+    test = merging(app, comparison, "Bring in")  # a reload
+    words = field(test, "Words (leave only what you need)")
+    assert words.endswith("And mine.\n\n")
     press(test, "Put into the composer")
+    fresh = merging(app, comparison, "Bring in")
+    assert "And mine." not in field(fresh, "Words (leave only what you need)")
     other = next(one for one in store.branches.of(session.id) if one.name == "other")
     run = runner().send(other.id, f"{words}What of this?")
     runner().wait(run.id, 10)
@@ -234,6 +257,9 @@ def test_the_reasons_of_the_others_go_into_the_winner_s_composer(
     sound(test.run())
     press(test, "Mark as the winner")
     assert "won" in said(test)
+    press(test, "Take back")
+    assert "won" not in said(test)
+    press(test, "Mark as the winner")
     (reason,) = [one for one in test.text_input if one.label == "Why not other?"]
     reason.set_value("Too dear.")
     sound(test.run())

@@ -218,6 +218,29 @@ def test_lanes_stream_side_by_side_outlive_a_reload_and_are_stopped_one_by_one(
     there.says("one", 5, "when you are done")
 
 
+def test_files_go_to_all_lanes_and_outlive_a_reload(board: Open) -> None:
+    there = board("one", "two")
+    with there.page.expect_file_chooser() as chosen:
+        there.page.get_by_role("button", name="Attach files").click()
+    chosen.value.set_files(
+        [
+            {"name": name, "mimeType": "text/plain", "buffer": name.encode()}
+            for name in ("plan.txt", "other.txt")
+        ]
+    )
+    files = there.page.get_by_role("group", name="Files for the next follow-up")
+    expect(files.get_by_role("button", name="Preview")).to_have_count(2, timeout=PATIENCE)
+    there.page.reload()
+    files.get_by_role("button", name="Remove other.txt").click(timeout=PATIENCE)
+    expect(files.get_by_role("button", name="Preview")).to_have_count(1, timeout=PATIENCE)
+    there.send("look at this")
+    there.says("one", 4, "look at this")
+    there.says("two", 4, "look at this")
+    expect(files).to_be_hidden(timeout=PATIENCE)
+    question = there.lanes.locator(".question", has_text="look at this")
+    expect(question.get_by_role("button", name="Preview plan.txt")).to_be_visible()
+
+
 def test_a_lane_that_failed_is_retried_and_one_that_was_not_asked_is_asked(board: Open) -> None:
     there = board("one", "two", answers=["answer of one", ""])
     there.page.get_by_role("button", name="Ask two").click()

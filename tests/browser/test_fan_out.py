@@ -97,5 +97,11 @@ def test_on_a_phone_the_draft_comes_along(
     send(phone)
     store = desk.server.store
     until(lambda: answers(store, session) == ["And dates."] * 2, 60)
-    phone.page.go_back()
+    phone.page.reload()  # nothing but the address and the database tells of it now
+    phone.page.goto(f"{desk.server.url}?session={session.id}")
+    expect(phone.feed).to_be_attached(timeout=SLOW)
     expect(phone.box).to_have_value("", timeout=SLOW)
+    phone.box.fill("And dates.")  # said once more, it is a new draft
+    phone.page.reload()
+    expect(phone.feed).to_be_attached(timeout=SLOW)
+    expect(phone.box).to_have_value("And dates.", timeout=SLOW)

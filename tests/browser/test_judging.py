@@ -13,11 +13,16 @@ from core.judge import running
 from core.lanes import side_by_side
 from core.store import Store
 from core.types import Comparison, Verdict
+from pages.components import judging_hand
 from tests.browser.conftest import LOST, Watch
 from tests.browser.desk import ECHO, Desk, conversation
 from tests.unit.house import grow, until
 
-PLANS = ("The plan. Owner: Ada. Cost: 12,400.", "A plan without an owner.", "Third, <b>bold</b>.")
+PLANS = (
+    "The plan.\n\n| owner | cost |\n|---|---|\n| Ada | 12,400 |",
+    "A plan without an owner.",
+    "Third, <b>bold</b>.",
+)
 SLOW = 40_000  # ms: the machine may be busy
 
 
@@ -100,7 +105,10 @@ def test_a_blind_vote_by_keyboard_through_a_reload_and_then_the_names(desk: Desk
     page = open_tab(desk, comparison)
     ready(page, 3)
     expect(judging(page)).to_contain_text("Answer C")
-    expect(judging(page)).to_contain_text("Third, <b>bold</b>.")
+    expect(judging(page)).to_contain_text("Asked: Write a plan.")
+    expect(page.get_by_text("Third, <b>bold</b>.")).to_be_visible()  # words, no markup
+    row = page.get_by_role("region", name=re.compile("^Answer")).get_by_role("row")
+    expect(row.filter(has_text="Ada")).to_contain_text("12,400")  # and a table is one
     for hidden in ("secret", "echo-"):
         expect(judging(page)).not_to_contain_text(hidden)
     page.keyboard.press("a")
@@ -108,14 +116,21 @@ def test_a_blind_vote_by_keyboard_through_a_reload_and_then_the_names(desk: Desk
     page.keyboard.press("2")
     chosen = page.locator(".st-key-vote_best_1 button[kind='primary']")
     expect(chosen).to_be_visible(timeout=SLOW)
-    page.reload()
-    ready(page, 3)
-    expect(chosen).to_be_visible(timeout=SLOW)
-    expect(judging(page)).not_to_contain_text("secret")
+    page.locator(".st-key-vote_stars_2 button").nth(3).click()
+    until(lambda: 4 in judging_hand.read(store, comparison).ratings.values(), 40)
     page.keyboard.press("n")
     note = page.get_by_role("textbox", name="Note")
     expect(note).to_be_focused()
     page.keyboard.type("Tight and 2 true")  # keys of a note choose nothing
+    page.keyboard.press("Tab")
+    until(lambda: judging_hand.read(store, comparison).note, 40)
+    page.reload()
+    ready(page, 3)
+    expect(chosen).to_be_visible(timeout=SLOW)
+    expect(note).to_have_value("Tight and 2 true", timeout=SLOW)
+    expect(judging(page)).not_to_contain_text("secret")
+    page.keyboard.press("n")
+    expect(note).to_be_focused()
     page.keyboard.press("Enter")
     revealed = page.locator(".st-key-vote_revealed")
     expect(revealed).to_contain_text("You voted blind", timeout=SLOW)
@@ -124,6 +139,7 @@ def test_a_blind_vote_by_keyboard_through_a_reload_and_then_the_names(desk: Desk
         second.name
     )
     (verdict,) = verdicts(store, comparison)
+    assert list(verdict.ratings.values()) == [4.0]
     assert (verdict.winner, verdict.blind, verdict.note) == (
         second.branch.id, True, "Tight and 2 true"
     )  # fmt: skip

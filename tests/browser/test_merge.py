@@ -14,7 +14,7 @@ from core.recap import choices_of
 from core.types import Comparison
 from tests.browser.desk import Desk, conversation, lineage
 from tests.browser.server import Server
-from tests.unit.house import grow
+from tests.unit.house import grow, until
 
 A = "Porto is the place. The budget is 10,000 euros. Bring a raincoat."
 B = "Porto is the place. The budget is 12,000 euros. There is a fado night."
@@ -32,6 +32,11 @@ def lanes(store: Store, *more: str) -> tuple[Session, Comparison]:
     grow(store, other.id, *asked, B)
     store.sessions.change(session.id, current_branch_id=main)
     return session, side_by_side(store, session.id, [main, other.id])
+
+
+def open_compare(desk: Desk, comparison: Comparison) -> None:
+    place = {"session": comparison.session_id, "comparison": comparison.id}
+    desk.page.goto(f"{desk.server.url}compare?{urlencode(place)}")
 
 
 def open_merge(desk: Desk, comparison: Comparison, way: str) -> None:
@@ -80,6 +85,8 @@ def test_from_ticks_to_an_answer_with_two_origins_through_reloads(desk: Desk) ->
     answer = desk.answer(1)
     expect(desk.words(answer)).to_have_text("Porto, with a fado night.", timeout=SLOW)
     expect(answer).to_contain_text("hand-edited")
+    expect(answer).to_contain_text("Echo")  # who fused, and at what cost
+    expect(answer).to_contain_text("free")
     first = answer.get_by_role("button", name="Fused from main", exact=True)
     expect(first).to_be_visible()
     expect(answer.get_by_role("button", name="Fused from other", exact=True)).to_be_visible()
@@ -87,6 +94,9 @@ def test_from_ticks_to_an_answer_with_two_origins_through_reloads(desk: Desk) ->
     assert lineage(store, session, "fused · main + other")[-1][1] == "Porto, with a fado night."
     first.click()
     expect(desk.words(desk.answer(1))).to_have_text(A, timeout=SLOW)
+    open_compare(desk, comparison)  # the new answer is a lane beside those it is made of
+    lane = desk.page.get_by_role("group", name="Lane fused · main + other", exact=True)
+    expect(lane).to_be_visible(timeout=SLOW)
 
 
 def test_a_quote_from_the_menu_of_a_message_shows_its_origin_once_it_is_sent(desk: Desk) -> None:
@@ -141,3 +151,41 @@ def test_a_merge_by_meaning_on_a_phone(phone: Desk) -> None:
     expect(phone.answer(2)).to_contain_text("To recap what we've decided so far", timeout=SLOW)
     origins = phone.you(2).get_by_role("button", name=re.compile("^Merged from"))
     expect(origins).to_have_count(2, timeout=SLOW)
+
+
+def test_a_winner_its_reasons_and_words_to_bring_in_outlive_a_reload(desk: Desk) -> None:
+    store = desk.server.store
+    session, comparison = lanes(store)
+    open_merge(desk, comparison, "Bring in")
+    words = area(desk, "Words (leave only what you need)")
+    expect(words).to_have_value(re.compile("^From the branch"), timeout=SLOW)
+    words.fill("> Porto is the place.")
+    words.blur()
+    until(lambda: any("place" in kept for kept in brought(store)), 40)
+    desk.page.reload()
+    expect(words).to_have_value("> Porto is the place.", timeout=SLOW)
+    press_way(desk, "Winner")
+    choice = desk.page.get_by_role("combobox", name=re.compile("Winner"))
+    choice.click()
+    desk.page.get_by_role("option", name="other", exact=True).click()
+    button(desk, "Mark as the winner").click()
+    reason = area(desk, "Why not main?")
+    expect(reason).to_be_visible(timeout=SLOW)
+    button(desk, "Take back").click()
+    expect(reason).to_be_hidden(timeout=SLOW)
+    button(desk, "Mark as the winner").click()
+    expect(reason).to_be_visible(timeout=SLOW)
+    reason.fill("Too wet.")
+    reason.blur()
+    until(lambda: "Too wet." in [branch.note for branch in store.branches.of(session.id)], 40)
+    desk.page.reload()
+    expect(reason).to_have_value("Too wet.", timeout=SLOW)
+    button(desk, "Carry the reasons into the next prompt").click()
+    expect(desk.words(desk.answer(1))).to_have_text(B, timeout=SLOW)
+    expect(desk.box).to_have_value(re.compile("- Too wet."), timeout=SLOW)
+
+
+def brought(store: Store) -> list[str]:
+    with store._db.read() as db:
+        rows = db.query("SELECT text FROM drafts WHERE key LIKE 'bring.%'")
+        return [str(row["text"]) for row in rows]

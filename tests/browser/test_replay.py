@@ -43,22 +43,29 @@ def texts(store: Store, branch_id: str) -> list[str]:
 )
 def test_a_branch_is_replayed_from_its_menu(desk: Desk, mode: str, told: str, other: str) -> None:
     store = desk.server.store
-    session = conversation(store, *TALK)
+    session = conversation(store, *TALK, "/delay 2500\nlast words", "old words")
     desk.open(session)
-    desk.row_menu("another old answer", "Replay branch…")
+    desk.row_menu("old words", "Replay branch…")
     shown = dialog(desk, "Replay a branch")
     shown.get_by_text(mode, exact=True).click()
     expect(shown.get_by_role("radio", name=mode)).to_be_checked()
-    expect(shown.get_by_text(re.compile("2 calls · ≈ .* tokens in"))).to_be_visible()
+    expect(shown.get_by_text(re.compile("3 calls · ≈ .* tokens in"))).to_be_visible()
     shown.get_by_role("button", name="Start the replay").click()
     expect(shown).to_have_count(0, timeout=SLOW)
+    until(lambda: states(store, session) == ["done", "done", "running"], 60)
+    desk.page.reload()  # in the middle of the last turn
+    expect(desk.feed).to_be_attached(timeout=SLOW)
     built = texts(store, done(store, session))
     assert built[1] == "context 1 messages"
     assert told in built[3]
     assert other not in built[3]
     expect(desk.facts()).to_contain_text(f"· {mode.lower()}", timeout=SLOW)
     expect(desk.words(desk.answer(2))).to_contain_text(told, timeout=SLOW)
-    assert texts(store, str(session.current_branch_id)) == list(TALK)
+    assert texts(store, str(session.current_branch_id)) == [
+        *TALK,
+        "/delay 2500\nlast words",
+        "old words",
+    ]
 
 
 def test_a_job_is_paused_resumed_and_its_turn_opened(desk: Desk) -> None:

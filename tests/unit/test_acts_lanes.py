@@ -1,5 +1,6 @@
 """What the buttons of the compare page do, from the act that is sent to what comes of it."""
 
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from core import Run, Runner, Session
 from core.errors import NameTaken, NotFound, TurntreeError, UserError
 from core.lanes import Fan, Wish, fan_out
+from core.store.attachments import drop_unused
 from core.types import Comparison, Lane
 from pages.components.act import Result
 from pages.components.acts_lanes import (
@@ -18,6 +20,7 @@ from pages.components.acts_lanes import (
     compare_nodes,
     comparison_of,
     draft_key,
+    files_of,
     perform,
     rename_comparison,
     set_blind,
@@ -64,7 +67,9 @@ def test_a_button_that_nobody_knows_is_said_so(act: Act, action: str) -> None:
         act(action)
 
 
-@pytest.mark.parametrize("action", ["ask", "open", "keep", "drop", "join", "rename", "retry"])
+@pytest.mark.parametrize(
+    "action", ["ask", "open", "keep", "unkeep", "drop", "join", "rename", "retry"]
+)
 def test_a_lane_of_another_comparison_is_none_of_this_one(
     runner: Runner, act: Act, main: str, action: str
 ) -> None:
@@ -114,6 +119,53 @@ def test_where_an_answer_is_on_its_way_the_words_wait_and_it_is_said(
     quiet(runner)
     assert runner.store.runs.get(slow.id).finish_reason == "stopped"
     assert paths(runner, fan)[1][-1] == "next"
+
+
+def test_files_are_kept_until_a_follow_up_takes_them_along(
+    runner: Runner, fan: Fan, act: Act
+) -> None:
+    def sent(name: str, content: bytes) -> dict[str, str]:
+        return {"name": name, "data": b64encode(content).decode()}
+
+    store = runner.store
+    assert act("attach", files=[sent("a.txt", b"alpha"), sent("b.txt", b"beta")]).stay
+    act("attach", files=[sent("a.txt", b"alpha")])  # the same one twice is held once
+    bad = [sent("empty.txt", b""), {"name": "huge.bin"}, {"name": "odd.txt", "data": "%"}]
+    with pytest.raises(UserError, match=r"empty\.txt.*huge\.bin.*odd\.txt"):
+        act("attach", files=[sent("c.txt", b"gamma"), *bad])
+    held = files_of(store, fan.comparison.id)
+    assert [file.name for file in held] == ["a.txt", "b.txt", "c.txt"]
+    act("drop_file", sha256=held[1].sha256)
+    with store.write() as db:
+        drop_unused(db)  # what waits stays, what was taken back goes
+    assert set(store.attachments) == {held[0].sha256, held[2].sha256}
+    act("follow_up", text="look", only=None)
+    quiet(runner)
+    assert files_of(store, fan.comparison.id) == ()
+    for lane in fan.lanes:
+        asked, _ = store.nodes.lineage(store.branches.get(lane.branch_id).tip_id)[-2:]
+        assert [part for part in asked.parts if part in held] == [held[0], held[2]]
+
+
+def test_a_later_lane_that_cannot_be_asked_holds_the_words(
+    runner: Runner, fan: Fan, act: Act, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, broke = runner.send, fan.lanes[1].branch_id
+
+    def sends(branch_id: str, *args: Any, **more: Any) -> Any:
+        if branch_id == broke:
+            raise UserError("The budget is used up.")
+        return send(branch_id, *args, **more)
+
+    monkeypatch.setattr(runner, "send", sends)
+    act("follow_up", text="next", only=None)
+    quiet(runner)
+    assert paths(runner, fan)[0][-2:] == ["next", "next"]
+    (held,) = runner.store.branches.queued(broke)
+    assert (held["text"], held["state"]) == ("next", "held")
+    with pytest.raises(UserError):  # the first one: then nothing went out, the words stay
+        act("follow_up", text="more", only=[fan.lanes[1].id])
+    assert len(runner.store.branches.queued(broke)) == 1
 
 
 def test_a_failed_lane_is_retried_alone(runner: Runner, fan: Fan, act: Act) -> None:

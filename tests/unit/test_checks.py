@@ -224,3 +224,64 @@ def test_no_check_ever_raises(kind: CheckKind, body: Any, text: str) -> None:
 )
 def test_numbers_are_found_as_people_write_them(text: str, numbers: list[float]) -> None:
     assert numbers_in(text) == numbers
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("regex", {"pattern": "(" * 5000 + ")" * 5000}),
+        ("schema", {"schema": '{"not":' * 100_000 + "{}" + "}" * 100_000}),
+        ("expression", {"text": "(" * 240 + "1" + ")" * 240}),
+    ],
+)
+def test_what_is_nested_too_deeply_is_refused_and_breaks_nothing(
+    kind: CheckKind, body: dict[str, str]
+) -> None:
+    assert trouble(kind, body)
+    (result,) = results([Check(id="1", session_id="s", kind=kind, body=body, created_at="")], "{}")
+    assert result.passed is None
+
+
+HERE = "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize(
+    ("schema", "reply"),
+    [
+        ({"items": {"$schema": HERE, "pattern": "(a+)+$"}}, ["a" * 40 + "!"]),
+        ({"uniqueItems": True}, [{"a": n} for n in range(4000)]),
+        ({"items": {"items": {"uniqueItems": True}}}, [[[n]] for n in range(400)]),
+        (
+            {"anyOf": [{"type": "object", "properties": {"a": {"$ref": "#"}}}] * 8, "minLength": 9},
+            json.loads('{"a":' * 12 + "{}" + "}" * 12),
+        ),
+        (
+            {"allOf": [{"properties": {"a": {"$ref": "#"}}}] * 8},
+            json.loads('{"a":' * 12 + "{}" + "}" * 12),
+        ),
+    ],
+)
+def test_a_schema_that_asks_for_endless_work_is_given_up(schema: Any, reply: Any) -> None:
+    began = time.monotonic()
+    say(json.dumps(reply), "schema", schema=json.dumps(schema))
+    assert time.monotonic() - began < 10 * checks.PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("items", "unique"),
+    [
+        ([1, 1.0], False),
+        ([1, True], True),
+        ([{"a": 1, "b": [0]}, {"b": [0.0], "a": 1}], False),
+        (["1", 1], True),
+        ([None, False, 0, "", [], {}], True),
+    ],
+)
+def test_items_are_told_apart_as_json_schema_does(items: list[Any], unique: bool) -> None:
+    assert say(json.dumps(items), "schema", schema={"uniqueItems": True}).passed is unique
+
+
+def test_a_length_of_at_least_more_than_at_most_is_refused() -> None:
+    assert trouble("length", {"least": 3, "most": 1})
+    assert not trouble("length", {"least": 3, "most": 3})
+    assert not trouble("length", {"least": 3, "most": None})

@@ -94,6 +94,14 @@ def test_recorded_tool_results_count_where_they_are_kept(
     assert kept.input > without.input + 40
 
 
+def test_calls_without_a_result_are_not_counted(store: Store, session: Session, main: str) -> None:
+    grow(store, main, "q")
+    alone = forecast.replay(store, session, main, ECHO)
+    with store.write():
+        _add(store, session, main, "assistant", ToolCall(id="c", name="look", arguments="x " * 99))
+    assert forecast.replay(store, session, main, ECHO).input == alone.input
+
+
 def _add(store: Store, session: Session, branch: str, role: str, part: object) -> None:
     from core.branching import new_node
 

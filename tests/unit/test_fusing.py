@@ -5,16 +5,17 @@ import pytest
 from core import Runner, Session, Store, fork, show
 from core.columns import columns
 from core.errors import NotFound, UserError
+from core.exchange import exchange
 from core.fusing import Source, bases, fuse, fuse_call, place, ticks_of
-from core.lanes import side_by_side
+from core.lanes import side_by_side, unkeep
 from core.origins import branch_at, brought, carries, expect, quoted, settle
 from core.policies import Choices
 from core.recap import activate, add, choices_of
-from core.types import Branch, Origin, Override, text_of
+from core.types import Branch, Origin, Override, Run, Text, text_of
 from core.winner import carried, choose, give_reasons, losers, winner, winners
 from pages.components.acts import perform
 from tests.conftest import ECHO
-from tests.unit.house import ask, execute, grow, path_of
+from tests.unit.house import ask, dead_run, execute, grow, path_of
 
 A = "Porto is the place. The budget is 10,000 euros. Bring a raincoat."
 B = "Porto is the place. The budget is 12,000 euros. There is a fado night."
@@ -102,15 +103,24 @@ def test_ticks_stay_with_their_words_when_a_third_answer_comes(
 # --- placing ---
 
 
+def drafted(store: Store, branch_id: str, text: str = "Fused.") -> Run:
+    """A side run that has fused."""
+    run = dead_run(store, branch_id, owner="somebody", purpose="fuse")
+    store.runs.end(run.id, finish_reason="stop", node_id=None, words=(Text(text=text),))
+    return store.runs.get(run.id)
+
+
 def test_the_new_answer_stands_under_what_both_answered_and_knows_its_origins(
     store: Store, session: Session, main: str
 ) -> None:
     sources, other = two(store, main)
     (base,) = bases(store, sources)
-    made = place(store, sources, base, " Fused. ", written="Fused.")
+    run = drafted(store, main)
+    made = place(store, sources, base, " Fused. ", by=run)
     assert path_of(store, made) == ["Plan an offsite.", "Fused."]
     node = store.nodes.get(str(made.tip_id))
     assert (node.role, node.author, node.parent_id) == ("assistant", "model", base.node.id)
+    assert store.runs.of_nodes([node.id])[node.id].id == run.id
     assert made.name == "fused · main + other"
     assert made.forked_from_node_id == base.node.id
     assert store.comparisons.origins([node.id])[node.id] == sorted(
@@ -130,8 +140,10 @@ def test_changed_words_are_hand_edited_and_names_are_never_taken_twice(
 ) -> None:
     sources, _ = two(store, main)
     (base,) = bases(store, sources)
-    place(store, sources, base, "Fused.", written="Fused.")
-    made = place(store, sources, base, "Fused by me.", written="Fused.")
+    run = drafted(store, main)
+    first = place(store, sources, base, "Fused.", by=run)
+    made = place(store, sources, base, "Fused by me.", by=run)
+    assert store.runs.get(run.id).node_id == first.tip_id  # what one run wrote, it wrote once
     assert store.nodes.get(str(made.tip_id)).author == "hand-edited"
     assert made.name == "fused · main + other 2"
 
@@ -144,22 +156,40 @@ def test_it_can_go_where_one_branch_answered_last_with_that_branch_s_settings(
     together, own = bases(store, sources)
     assert (together.node.text, together.branch_id) == ("Plan an offsite.", None)
     assert (own.node.text, own.branch_id) == ("And day two?", other.id)
-    made = place(store, sources, own, "Fused.", written="")
+    made = place(store, sources, own, "Fused.", by=drafted(store, main))
     assert path_of(store, made) == ["Plan an offsite.", B, "And day two?", "Fused."]
     assert made.config == ECHO
-    shared = place(store, sources, together, "Fused.", written="")
+    shared = place(store, sources, together, "Fused.", by=drafted(store, main))
     assert path_of(store, shared) == ["Plan an offsite.", "Fused."]
     assert shared.config is None
+
+
+def test_what_lanes_were_asked_alike_in_a_follow_up_is_what_is_fused(
+    runner: Runner, session: Session, main: str
+) -> None:
+    store = runner.store
+    asked = grow(store, main, "Plan an offsite.", "Where to?")[-1]
+    other = fork(store, asked.id, from_branch=main, name="other")
+    sources = [
+        Source(node=grow(store, branch, "Write it.", text)[-1], branch_id=branch, name=name)
+        for branch, text, name in ((main, A, "main"), (other.id, B, "other"))
+    ]
+    found = bases(store, sources)
+    assert [(base.node.text, base.branch_id) for base in found] == [
+        ("Write it.", main), ("Write it.", other.id), ("Plan an offsite.", None)
+    ]  # fmt: skip
+    run = fuse(runner, sources, ticks_of(sources), "", ECHO)
+    assert "<request>\nWrite it.\n</request>" in said(runner, run.id)
 
 
 def test_nothing_is_placed_where_nothing_can_be(store: Store, session: Session, main: str) -> None:
     sources, _ = two(store, main)
     (base,) = bases(store, sources)
     with pytest.raises(UserError, match="empty"):
-        place(store, sources, base, " \n", written="")
+        place(store, sources, base, " \n", by=drafted(store, main))
     store.branches.add_bin(session.id, base.node.id, [], "it")
     with pytest.raises(UserError, match="in the bin"):
-        place(store, sources, base, "x", written="")
+        place(store, sources, base, "x", by=drafted(store, main))
     assert len(store.branches.of(session.id)) == 2
 
 
@@ -324,3 +354,26 @@ def test_the_words_of_a_fused_run_are_the_draft(
     wish = '/aside {"reply": "One text."}'
     run = runner.wait(fuse(runner, sources, [], f"short\n{wish}", ECHO).id, 10)
     assert text_of(run.partial) == "One text."
+
+
+def test_the_call_of_a_fused_answer_shows_what_came_back_not_what_was_made_of_it(
+    store: Store, session: Session, main: str
+) -> None:
+    sources, _ = two(store, main)
+    run = drafted(store, main)
+    place(store, sources, bases(store, sources)[0], "Fused by me.", by=run)
+    assert text_of(exchange(store, run.id).parts) == "Fused."
+
+
+def test_a_winner_can_be_taken_back(runner: Runner, session: Session, main: str) -> None:
+    store = runner.store
+    _, other = two(store, main)
+    comparison = side_by_side(store, session.id, [main, other.id])
+    choose(runner, comparison, other.id, verdict=True)
+    give_reasons(store, {main: "Too dear."})
+    unkeep(runner, comparison)
+    assert (winner(store, comparison), losers(store, comparison)) == (None, [])
+    assert winners(store, session.id) == frozenset()
+    assert store.sessions.get(session.id).current_branch_id == other.id
+    assert store.branches.get(main).note == "Too dear."
+    assert len(store.verdicts.of(comparison_id=comparison.id)) == 1

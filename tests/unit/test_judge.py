@@ -1,11 +1,14 @@
 """The judge: what it sees, what is made of what it writes, and that none of it is lost."""
 
 import json
+import os
 import random
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -15,6 +18,7 @@ from core import Node, Runner, Session, Store, fork
 from core.briefing import MOST_CALLS, Brief, answers, prepare
 from core.columns import columns
 from core.errors import NotFound, UserError
+from core.jobs import Player
 from core.judge import Judge, find, judge_of, open_votes, outcome_of, running, votes_of
 from core.judging import (
     DEFAULT,
@@ -35,8 +39,10 @@ from core.judging import (
     weighted,
 )
 from core.lanes import side_by_side
-from core.types import Config, Request, Verdict
+from core.providers import echo
+from core.types import Config, Request, Run, Verdict
 from core.wire.echo_scripts import Script
+from tests.away import away
 from tests.conftest import ECHO
 from tests.unit.house import ask, grow, until
 
@@ -536,43 +542,92 @@ def test_a_verdict_that_was_removed_does_not_come_back(
     assert runner.store.verdicts.of() == []
 
 
-def test_after_a_restart_finished_votes_are_kept_and_the_others_can_be_asked_again(
+def half(words: str) -> Script:
+    """A judge who says what it thinks in one order, and nothing more in the other."""
+    first = words.index("<answer>\na\n") < words.index("bcd")
+    return Script(reply=by_length(words), stall=None if first else 1)
+
+
+def scripted(play: Play) -> Callable[[Request], Script | str]:
+    return lambda request: play(str(request.messages[-1]["text"]))
+
+
+def begin(runner: Runner, _: Player) -> tuple[str, str, list[str]]:
+    """In another process: votes of which those of one order are never over."""
+    echo.read = scripted(half)  # type: ignore[assignment, attr-defined]
+    lanes = Lanes(runner, runner.store.sessions.create(config=ECHO), ["a", "bcd"])
+    verdict = lanes.ask(Judge(runner), rounds=3)
+    return lanes.session.id, verdict.id, lanes.branches
+
+
+def states_of(store: Store, session_id: str, verdict_id: str) -> list[tuple[str, VoteState]]:
+    """Who stands first, and the state, of each vote."""
+    found = find(store, session_id, verdict_id)
+    assert found is not None
+    return [(one.order[0], one.state) for one in votes_of(found)]
+
+
+def test_after_a_kill_finished_votes_are_kept_and_the_others_are_interrupted_and_asked_again(
     path: Path, plays: Callable[[Play], None]
 ) -> None:
-    def half(words: str) -> Script:
-        first = words.index("<answer>\na\n") < words.index("bcd")
-        return Script(reply=by_length(words), stall=None if first else 1)
-
-    plays(half)
-    with Store.open(path) as store:
-        runner = Runner(store)
-        judge = Judge(runner)
-        session = store.sessions.create(config=ECHO)
-        lanes = Lanes(runner, session, ["a", "bcd"])
-        verdict = lanes.ask(judge, rounds=3)
-        ahead = [n for n, v in enumerate(votes_of(verdict)) if v.order[0] == lanes.branches[0]]
-        until(lambda: all(votes_of(lanes.now(verdict))[n].state == "done" for n in ahead))
-        judge.close()  # as if killed: it hears of nothing any more
-        runner.close()
+    with away(path) as there, Store.open(path) as store:
+        session, verdict, branches = there.do(begin)
+        until(
+            lambda: (
+                states_of(store, session, verdict).count((branches[0], "done")) == 3
+                and (branches[1], "running") in states_of(store, session, verdict)
+            ),
+            60,
+        )
+        there.kill()
     plays(by_length)
     with Store.open(path) as store, Runner(store) as runner:
         judge = Judge(runner)
-        woken = find(store, session.id, verdict.id)
-        assert woken is not None
-        states = [one.state for one in votes_of(woken)]
-        assert not running(woken)
-        assert [states[n] for n in ahead] == ["done"] * 3
-        rest = {state for n, state in enumerate(states) if n not in ahead}
-        assert rest <= {"stopped", "interrupted"}
-        assert woken.winner is None
-        calls = len(store.runs.side(session.id, "judge"))
-        judge.again(session.id, verdict.id)
-        until(lambda: not running(find(store, session.id, verdict.id)))  # type: ignore[arg-type]
-        done = find(store, session.id, verdict.id)
+        woken = states_of(store, session, verdict)
+        assert woken.count((branches[0], "done")) == 3
+        assert woken.count((branches[1], "interrupted")) == 3
+        found = find(store, session, verdict)
+        assert found is not None
+        assert not running(found)
+        assert (found.winner, dict(found.ratings)) == (None, {})
+        calls = len(store.runs.side(session, "judge"))
+        judge.again(session, verdict)
+        until(lambda: not running(find(store, session, verdict)), 30)  # type: ignore[arg-type]
+        assert {state for _, state in states_of(store, session, verdict)} == {"done"}
+        done = find(store, session, verdict)
         assert done is not None
-        assert done.winner == lanes.branches[1]
+        assert done.winner == branches[1]
         # Nothing that was there is asked twice.
-        assert len(store.runs.side(session.id, "judge")) == calls + 3
+        assert len(store.runs.side(session, "judge")) == calls + 3
+        judge.close()
+
+
+def die(runner: Runner, player: Player) -> None:
+    """In another process: its end, as soon as the call of a first vote is written."""
+    asked = runner.side
+
+    def side(*told: Any, **more: Any) -> Run:
+        asked(*told, **more)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("nobody gets here")
+
+    with patch.object(runner, "side", side):
+        begin(runner, player)
+
+
+def test_no_call_is_written_that_its_verdict_does_not_know(path: Path) -> None:
+    with away(path) as there:
+        there.pipe.send((die, ()))
+        there.process.join(60)
+        assert there.process.exitcode == -signal.SIGKILL
+    with Store.open(path) as store, Runner(store) as runner:
+        judge = Judge(runner)
+        (verdict,) = store.verdicts.of()
+        votes = votes_of(verdict)
+        (call,) = store.runs.side(verdict.session_id, "judge")
+        assert [vote.runs for vote in votes] == [(call.id,), *[()] * 5]
+        assert {vote.state for vote in votes} <= {"interrupted", "done"}
+        assert not running(verdict)
         judge.close()
 
 
