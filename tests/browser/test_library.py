@@ -207,7 +207,7 @@ def test_versions_are_compared_and_restored(desk: Desk) -> None:
     expect(desk.page.locator("pre ins")).to_contain_text("small")
     expect(desk.page.locator("pre del").first).to_contain_text("<i>")
     desk.page.get_by_role("button", name="Restore").nth(1).click()
-    expect(desk.page.get_by_text("As in version 1", exact=False).first).to_be_visible()
+    expect(desk.page.get_by_role("tab", name="Versions (3)")).to_be_visible()
     desk.page.get_by_role("tab", name="Edit").click()
     expect(desk.page.get_by_role("textbox", name="The words")).to_have_value("a <i>big</i> dog")
     assert len(store.library.versions(made.id)) == 3
