@@ -8,6 +8,8 @@ from core.store import Store
 from core.tree import free_name, turns
 from core.types import Branch, Node, Parts, Role, new_id, now
 
+_NAME = 60  # characters of a name that is made
+
 
 def fork(store: Store, node_id: str, *, from_branch: str, name: str | None = None) -> Branch:
     """A new branch whose tip is ``node_id``; the session goes there.
@@ -78,6 +80,30 @@ def new_node(session_id: str, parent_id: str | None, role: Role, parts: Parts, *
         created_at=now(),
         **{"author": "person"} | more,
     )
+
+
+def branch_at(
+    store: Store, like: str, tip: Node | None, name: str, *, forked_from: str | None
+) -> Branch:
+    """A new branch, to which the session goes, with what ``like`` pins, mutes and recaps of the
+    lineage that both share. Its settings are the session's."""
+    session_id = store.branches.get(like).session_id
+    lineage = {node.id for node in store.nodes.lineage(forked_from)}
+    taken = store.branches.names(session_id)
+    made = store.branches.create(
+        session_id,
+        free_name(name[:_NAME], taken),
+        tip.id if tip else None,
+        forked_from=forked_from,
+    )
+    for override in store.recaps.overrides(like):
+        target = override.target_id
+        if override.kind == "recap":
+            target = store.recaps.get(target).covers_to
+        if target in lineage:
+            store.recaps.override(made.id, override)
+    store.sessions.change(session_id, current_branch_id=made.id)
+    return made
 
 
 def prune(store: Store, node_id: str) -> str:
@@ -156,11 +182,16 @@ def undo(store: Store, branch_id: str) -> str | None:
 
 def _visible(store: Store, node_id: str) -> Node:
     """The node, if neither it nor anything above it is in the bin."""
-    *above, node = store.nodes.lineage(node_id)
-    hidden = store.branches.hidden_roots(node.session_id)
-    if any(one.id in hidden for one in (*above, node)):
-        raise UserError("This message is in the bin.", hint="Restore it from there first.")
+    node = store.nodes.get(node_id)
+    refuse_binned(store, node)
     return node
+
+
+def refuse_binned(store: Store, node: Node) -> None:
+    """Raise ``UserError`` for a node that is in the bin, or below one that is."""
+    hidden = store.branches.hidden_roots(node.session_id)
+    if hidden and any(one.id in hidden for one in store.nodes.lineage(node.id)):
+        raise UserError("This message is in the bin.", hint="Restore it from there first.")
 
 
 def _uncover(store: Store, session_id: str, ends: set[str | None]) -> list[str]:

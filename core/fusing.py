@@ -8,9 +8,8 @@ a branch of its own that knows which answers it was made of.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from core.branching import new_node
+from core.branching import branch_at, new_node, refuse_binned
 from core.errors import UserError
-from core.origins import branch_at, refuse_binned
 from core.runner import Runner
 from core.statements import Compared, Said, compare
 from core.store import Store

@@ -137,7 +137,7 @@ def lane_branch(
     store: Store, source: Branch, tip: Node | None, name: str, config: Config
 ) -> Branch:
     """A branch at ``tip`` with a config of its own, and the overrides of ``source``."""
-    taken = [branch.name for branch in store.branches.of(source.session_id)]
+    taken = store.branches.names(source.session_id)
     branch = store.branches.create(
         source.session_id,
         free_name(name[:60], taken),

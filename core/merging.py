@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.branching import branch_at, refuse_binned
 from core.errors import UserError
-from core.origins import branch_at, expect, refuse_binned
+from core.origins import expect
 from core.points import Kind, Point
 from core.recap import activate, add
 from core.runner import Runner

@@ -1,4 +1,4 @@
-"""Where words came from: quotes and merged texts, and the branches that are made for them.
+"""Where words came from: quotes and merged texts.
 
 What is brought into a composer may be changed or thrown away before it is sent. So it is noted
 what was brought there, and the origin is recorded once a message that holds it is sent.
@@ -8,16 +8,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from core.errors import UserError
 from core.store import Store
-from core.tree import free_name
-from core.types import Branch, Node, Origin, new_id
+from core.types import Node, Origin, new_id
 from core.types.compared import OriginKind
 
 _MOST = 20  # brought and never sent: the oldest are forgotten
 _TIME = 10  # characters of an id that tell when it was made
 _TELLING = 12  # characters of a line that is not there by coincidence
-_NAME = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,34 +107,3 @@ def _keep(store: Store, session_id: str, waiting: Sequence[Brought]) -> None:
 
 def _key(session_id: str) -> str:
     return f"origins.{session_id}"
-
-
-def branch_at(
-    store: Store, like: str, tip: Node | None, name: str, *, forked_from: str | None
-) -> Branch:
-    """A new branch, to which the session goes, with what ``like`` pins, mutes and recaps of the
-    lineage that both share. Its settings are the session's."""
-    session_id = store.branches.get(like).session_id
-    lineage = {node.id for node in store.nodes.lineage(forked_from)}
-    taken = [branch.name for branch in store.branches.of(session_id)]
-    made = store.branches.create(
-        session_id,
-        free_name(name[:_NAME], taken),
-        tip.id if tip else None,
-        forked_from=forked_from,
-    )
-    for override in store.recaps.overrides(like):
-        target = override.target_id
-        if override.kind == "recap":
-            target = store.recaps.get(target).covers_to
-        if target in lineage:
-            store.recaps.override(made.id, override)
-    store.sessions.change(session_id, current_branch_id=made.id)
-    return made
-
-
-def refuse_binned(store: Store, node: Node) -> None:
-    """Raise ``UserError`` for a node that is in the bin, or below one that is."""
-    hidden = store.branches.hidden_roots(node.session_id)
-    if hidden and any(one.id in hidden for one in store.nodes.lineage(node.id)):
-        raise UserError("This message is in the bin.", hint="Restore it from there first.")

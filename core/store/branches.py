@@ -62,6 +62,15 @@ class Branches:
             )
             return [_branch(row) for row in rows]
 
+    def names(self, session_id: str) -> list[str]:
+        """What the session's branches are called; a job asks for each of its cells."""
+        with self._db.read() as db:
+            rows = db.conn.execute(
+                "SELECT name FROM branches WHERE session_id = ? AND binned_at IS NULL",
+                [session_id],
+            ).fetchall()
+        return [name for (name,) in rows]
+
     def forked_at(self, node_ids: Iterable[str]) -> dict[str, list[Branch]]:
         """Node id to the live branches that were forked there."""
         found: dict[str, list[Branch]] = {}

@@ -10,7 +10,7 @@ from core.lanes import Fan, Wish, fan_out
 from core.replay import one_more as new_lane
 from core.types import AttachmentRef, Comparison, Config, Node
 from pages import backend
-from pages.components import lane_wishes, sidebar, state
+from pages.components import lane_wishes, pace_fields, sidebar, state
 from pages.components.act import Dialog
 from pages.components.acts_replay import draft_of, note_gone
 
@@ -114,12 +114,7 @@ def _options() -> tuple[bool, bool]:
             help="Lanes of one model wait for the first word of the first: what they have in"
             " common is then read from the provider's cache.",
         )
-        reuse = st.toggle(
-            "Use stored answers to the same request",
-            key="fan.reuse",
-            help="Where the very same request was answered before, that answer is taken, for"
-            " nothing. It is marked as replayed.",
-        )
+        reuse = pace_fields.reuse("fan.reuse")
     return warm, reuse
 
 

@@ -14,7 +14,7 @@ from core.policies import POLICIES
 from core.replay import MOST_CELLS, Pace, matrix
 from core.store import Store
 from pages import backend
-from pages.components import lane_wishes, library_use, sidebar, state, words
+from pages.components import lane_wishes, library_use, pace_fields, sidebar, state, words
 from pages.components.act import Dialog
 
 _OWN = "own"
@@ -163,29 +163,19 @@ def _at(view: View) -> str | None:
 
 def _pace() -> tuple[int, Pace]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        samples = int(
-            st.number_input(
-                "Samples",
-                min_value=1,
-                max_value=_MOST_SAMPLES,
-                value=1,
-                step=1,
-                width=120,
-                key="matrix.samples",
-                help="So many answers for every cell.",
-            )
+        samples = pace_fields.whole(
+            "Samples",
+            most=_MOST_SAMPLES,
+            value=1,
+            key="matrix.samples",
+            about="So many answers for every cell.",
         )
-        at_once = int(
-            st.number_input(
-                "At once",
-                min_value=1,
-                max_value=_MOST_AT_ONCE,
-                value=8,
-                step=1,
-                width=120,
-                key="matrix.at_once",
-                help="Calls on their way at the same time.",
-            )
+        at_once = pace_fields.whole(
+            "At once",
+            most=_MOST_AT_ONCE,
+            value=8,
+            key="matrix.at_once",
+            about="Calls on their way at the same time.",
         )
         per_minute = st.number_input(
             "Calls a minute",
@@ -198,12 +188,7 @@ def _pace() -> tuple[int, Pace]:
             key="matrix.per_minute",
             help="For a provider that limits them.",
         )
-        reuse = st.toggle(
-            "Use stored answers to the same request",
-            key="matrix.reuse",
-            help="Where the very same request was answered before, that answer is taken, for"
-            " nothing. It is marked as replayed.",
-        )
+        reuse = pace_fields.reuse("matrix.reuse")
     limit = None if per_minute is None else int(per_minute)
     return samples, Pace(concurrency=at_once, per_minute=limit, reuse=reuse)
 

@@ -9,7 +9,7 @@ from core.context import config_for
 from core.replay import Pace, Turn, cherry_pick, rebase, replay, turns_of
 from core.types import Job, JobMode
 from pages import backend
-from pages.components import lane_wishes, sidebar, state
+from pages.components import lane_wishes, pace_fields, sidebar, state
 from pages.components.act import Dialog
 from pages.components.state import Place
 
@@ -137,38 +137,23 @@ def _mode() -> JobMode:
 
 def _pace(turns: int) -> tuple[int, Pace]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        samples = int(
-            st.number_input(
-                "Samples",
-                min_value=1,
-                max_value=_MOST_SAMPLES,
-                value=1,
-                step=1,
-                width=120,
-                key="replay.samples",
-                help="So many new branches, each with answers of its own.",
-            )
+        samples = pace_fields.whole(
+            "Samples",
+            most=_MOST_SAMPLES,
+            value=1,
+            key="replay.samples",
+            about="So many new branches, each with answers of its own.",
         )
         at_once = 1
         if samples > 1:
-            at_once = int(
-                st.number_input(
-                    "At once",
-                    min_value=1,
-                    max_value=_MOST_AT_ONCE,
-                    value=min(4, samples),
-                    step=1,
-                    width=120,
-                    key="replay.at_once",
-                    help="Calls on their way at the same time; within a branch turns wait.",
-                )
+            at_once = pace_fields.whole(
+                "At once",
+                most=_MOST_AT_ONCE,
+                value=min(4, samples),
+                key="replay.at_once",
+                about="Calls on their way at the same time; within a branch turns wait.",
             )
-        reuse = st.toggle(
-            "Use stored answers to the same request",
-            key="replay.reuse",
-            help="Where the very same request was answered before, that answer is taken, for"
-            " nothing. It is marked as replayed.",
-        )
+        reuse = pace_fields.reuse("replay.reuse")
     return samples, Pace(concurrency=at_once, reuse=reuse)
 
 

@@ -2,7 +2,7 @@
 // those being attached, and a drop anywhere on the page.
 
 import { h, textButton } from "../thread/dom.js";
-import { fileChip, fileRow, isImage } from "../thread/files.js";
+import { fileRow, isImage, removableChip } from "../thread/files.js";
 
 const CHIP = '[data-testid="stFileChip"]';
 const NAME = '[data-testid="stFileChipName"]';
@@ -77,20 +77,8 @@ export class Attach {
     const chips = fileRow();
     chips.setAttribute("aria-label", "Files for the next message");
     for (const file of pending) {
-      const name = file.name || "unnamed";
-      const remove = h(
-        "button",
-        {
-          type: "button",
-          class: "file-remove",
-          title: `Remove ${name}`,
-          "aria-label": `Remove ${name}`,
-          onclick: () => this.act({ action: "drop_file", sha256: file.sha256 }),
-        },
-        "\u00d7",
-      );
-      const chip = fileChip(file, { token, layer: this.layer });
-      chips.append(h("span", { class: "file-box" }, chip, remove));
+      const remove = () => this.act({ action: "drop_file", sha256: file.sha256 });
+      chips.append(removableChip(file, { token, layer: this.layer, remove }));
     }
     const send = textButton("Send without words", () => this.act({ action: "send_files" }));
     this.row.replaceChildren(

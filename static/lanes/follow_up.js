@@ -2,7 +2,7 @@
 // field until the page has said that they went out, and in the browser's storage until then.
 
 import { h, icon, iconButton, replaceKeepingFocus } from "../thread/dom.js";
-import { fileChip, fileRow } from "../thread/files.js";
+import { fileRow, removableChip } from "../thread/files.js";
 import { counted } from "../thread/words.js";
 import { bringBack } from "./head.js";
 
@@ -171,20 +171,8 @@ export class FollowUp {
     const row = fileRow();
     row.setAttribute("aria-label", "Files for the next follow-up");
     for (const file of files) {
-      const name = file.name || "unnamed";
-      const remove = h(
-        "button",
-        {
-          type: "button",
-          class: "file-remove",
-          title: `Remove ${name}`,
-          "aria-label": `Remove ${name}`,
-          onclick: () => this.board.act({ action: "drop_file", sha256: file.sha256 }),
-        },
-        "\u00d7",
-      );
-      const chip = fileChip(file, { token, layer: this.board.layer });
-      row.append(h("span", { class: "file-box" }, chip, remove));
+      const remove = () => this.board.act({ action: "drop_file", sha256: file.sha256 });
+      row.append(removableChip(file, { token, layer: this.board.layer, remove }));
     }
     this.files.replaceChildren(row);
   }

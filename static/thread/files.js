@@ -51,6 +51,14 @@ function forget(sha256) {
   pictures.delete(sha256);
 }
 
+/** The chip of a file that waits, with a way to take it back. */
+export function removableChip(file, { token, layer, remove }) {
+  const label = `Remove ${file.name || "unnamed"}`;
+  const props = { type: "button", class: "file-remove", title: label, "aria-label": label };
+  const button = h("button", { ...props, onclick: remove }, "\u00d7");
+  return h("span", { class: "file-box" }, fileChip(file, { token, layer }), button);
+}
+
 /** Bytes as people say them. */
 export function sizeWords(bytes) {
   if (bytes == null) return "";

@@ -3,12 +3,13 @@
 import pytest
 
 from core import Runner, Session, Store, fork, show
+from core.branching import branch_at
 from core.columns import columns
 from core.errors import NotFound, UserError
 from core.exchange import exchange
 from core.fusing import Source, bases, fuse, fuse_call, place, ticks_of
 from core.lanes import side_by_side, unkeep
-from core.origins import branch_at, brought, carries, expect, quoted, settle
+from core.origins import brought, carries, expect, quoted, settle
 from core.policies import Choices
 from core.recap import activate, add, choices_of
 from core.types import Branch, Origin, Override, Run, Text, text_of
