@@ -8,6 +8,7 @@ import errno
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from core.types import now
 
 _READERS = 8
 _BUSY_SECONDS = 5.0
+_BUSY_LOOK = 0.02  # seconds between two tries
 
 
 class Database:
@@ -112,13 +114,28 @@ def open_database(path: Path) -> Database:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = _connect(path)
         try:
-            connection.conn.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             if pending:
                 _keep_copy(connection, path, pending)
             _bring_up_to_date(connection)
         finally:
             connection.close()
         return Database(path)
+
+
+def _write_ahead(connection: Connection) -> None:
+    """Switch to WAL. SQLite does not wait for that by itself: two processes may be at it."""
+    end = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.conn.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > end:
+                raise
+            time.sleep(_BUSY_LOOK)
+        else:
+            return
 
 
 def _inspect(path: Path) -> str | None:
