@@ -10,7 +10,18 @@ from dataclasses import replace
 from core.beginnings import Beginnings
 from core.errors import UserError
 from core.policies import NOTHING, POLICIES, Choices, applicable, current_turn, plan, render
-from core.types import Branch, Call, Config, Message, Node, Session, Text
+from core.types import (
+    Branch,
+    Call,
+    Config,
+    Message,
+    Node,
+    Parts,
+    Session,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 
 _CONTINUE = (
     "Your last message was cut off. Continue it exactly where it stopped: do not repeat"
@@ -79,8 +90,22 @@ def full(lineage: Sequence[Node]) -> tuple[Message, ...]:
 
 def message_of(node: Node) -> Message:
     """A node as it is sent: its parts, then what was sent after them."""
-    parts = (*node.parts, Text(text=node.sent_suffix)) if node.sent_suffix else node.parts
+    foreign = node.author == "import" and node.role == "assistant"
+    parts = _spoken(node.parts) if foreign else node.parts
+    if node.sent_suffix:
+        parts = (*parts, Text(text=node.sent_suffix))
     return Message(role=node.role, parts=parts, node_id=node.id, raw=node.raw)
+
+
+def _spoken(parts: Parts) -> Parts:
+    """An imported answer without the tools that another product ran on the way to it: they were
+    not ours, and no provider takes a call and its result in one message."""
+    ran = {part.call_id for part in parts if isinstance(part, ToolResult)}
+    return tuple(
+        part
+        for part in parts
+        if not (isinstance(part, ToolCall) and part.id in ran) and not isinstance(part, ToolResult)
+    )
 
 
 def system_text(config: Config, session: Session) -> str:

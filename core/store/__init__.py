@@ -10,10 +10,12 @@ from core.store.branches import Branches
 from core.store.comparisons import Comparisons
 from core.store.database import Database, open_database
 from core.store.drafts import Drafts
+from core.store.imports import Imports
 from core.store.jobs import Jobs
 from core.store.ledger import Ledger
 from core.store.library import Library
 from core.store.nodes import Nodes
+from core.store.preferences import Preferences
 from core.store.providers import Providers
 from core.store.queue import Queue
 from core.store.recaps import Recaps
@@ -47,6 +49,8 @@ class Store:
         self.comparisons = Comparisons(db)
         self.jobs = Jobs(db)
         self.verdicts = Verdicts(db)
+        self.imports = Imports(db)
+        self.preferences = Preferences(db)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:

@@ -5,6 +5,8 @@ Each step runs in a transaction of its own, together with the record that it ran
 
 from sqlite_utils import Database, Migrations
 
+from core.store.triggers import reassert_triggers, run
+
 APPLICATION_ID = 0x5454_5245  # "TTRE" in the header, so that we never write to a stranger's file
 
 steps = Migrations("turntree")
@@ -14,7 +16,7 @@ steps = Migrations("turntree")
 def m001_conversations(db: Database) -> None:
     """Sessions, the tree, branches and what hangs beside them."""
     db.conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    _run(db, *_CONVERSATIONS)
+    run(db, *_CONVERSATIONS)
     reassert_triggers(db)
 
 
@@ -100,7 +102,7 @@ _CONVERSATIONS = (
 @steps()
 def m002_runs(db: Database) -> None:
     """The ledger of model calls, and what was sent, each message stored once."""
-    _run(
+    run(
         db,
         """
         CREATE TABLE runs (
@@ -131,7 +133,7 @@ def m002_runs(db: Database) -> None:
 def m003_search(db: Database) -> None:
     """Full-text search over messages and titles, kept true by triggers."""
     tokenizer = "tokenize = 'unicode61 remove_diacritics 2'"
-    _run(
+    run(
         db,
         "CREATE VIRTUAL TABLE nodes_search USING fts5("
         f"text, content = 'nodes', content_rowid = 'seq', {tokenizer})",
@@ -146,7 +148,7 @@ def m003_search(db: Database) -> None:
 @steps()
 def m004_providers(db: Database) -> None:
     """Servers that a person named, the models they list, and a person's own figures of them."""
-    _run(
+    run(
         db,
         # Keys and the values of headers are never here: only the names of headers.
         """
@@ -170,7 +172,7 @@ def m004_providers(db: Database) -> None:
 @steps()
 def m005_attachments(db: Database) -> None:
     """What goes with a branch's next message, and the files of messages that wait."""
-    _run(
+    run(
         db,
         """
         CREATE TABLE pending (
@@ -185,7 +187,7 @@ def m005_attachments(db: Database) -> None:
 @steps()
 def m006_refinement(db: Database) -> None:
     """Steering, budgets, context policies of a branch, and what was asked for along the way."""
-    _run(
+    run(
         db,
         "ALTER TABLE sessions ADD COLUMN remind_every INTEGER NOT NULL DEFAULT 3",
         "ALTER TABLE sessions ADD COLUMN drift_every INTEGER NOT NULL DEFAULT 0",
@@ -221,7 +223,7 @@ def m006_refinement(db: Database) -> None:
 @steps()
 def m007_library(db: Database) -> None:
     """Prompts, conversations, system prompts and presets; the order of what waits."""
-    _run(
+    run(
         db,
         """
         CREATE TABLE prompts (
@@ -251,7 +253,7 @@ def m007_library(db: Database) -> None:
 @steps()
 def m008_comparisons(db: Database) -> None:
     """Comparisons and lanes, jobs, verdicts, checks, origins; settings of a branch's own."""
-    _run(db, *_COMPARISONS)
+    run(db, *_COMPARISONS)
     reassert_triggers(db)
 
 
@@ -335,66 +337,30 @@ _COMPARISONS = (
 )
 
 
-def reassert_triggers(db: Database) -> None:
-    """Make every trigger whose tables exist anew.
-
-    Called at the end of each step that touches their tables: rebuilding a table (sqlite-utils'
-    ``transform``) silently drops its triggers.
-    """
-    tables = set(db.table_names())
-    for name, needs, body in _TRIGGERS:
-        if needs <= tables:
-            _run(db, f"DROP TRIGGER IF EXISTS {name}", f"CREATE TRIGGER {name} {body}")
-
-
-_TRIGGERS: tuple[tuple[str, set[str], str], ...] = (
-    (
-        "nodes_are_immutable",
-        {"nodes"},
-        "BEFORE UPDATE ON nodes BEGIN SELECT RAISE(ABORT, 'nodes are immutable'); END",
-    ),
-    (
-        "prompt_versions_are_immutable",
-        {"prompt_versions"},
-        "BEFORE UPDATE ON prompt_versions BEGIN SELECT RAISE(ABORT, 'versions are immutable'); END",
-    ),
-    (
-        "nodes_search_add",
-        {"nodes", "nodes_search"},
-        "AFTER INSERT ON nodes BEGIN"
-        " INSERT INTO nodes_search(rowid, text) VALUES (new.seq, new.text); END",
-    ),
-    (
-        "nodes_search_remove",
-        {"nodes", "nodes_search"},
-        "AFTER DELETE ON nodes BEGIN INSERT INTO nodes_search(nodes_search, rowid, text)"
-        " VALUES ('delete', old.seq, old.text); END",
-    ),
-    (
-        "sessions_search_add",
-        {"sessions", "sessions_search"},
-        "AFTER INSERT ON sessions BEGIN INSERT INTO sessions_search(rowid, title, objective)"
-        " VALUES (new.seq, new.title, new.objective); END",
-    ),
-    (
-        "sessions_search_remove",
-        {"sessions", "sessions_search"},
-        "AFTER DELETE ON sessions BEGIN"
-        " INSERT INTO sessions_search(sessions_search, rowid, title, objective)"
-        " VALUES ('delete', old.seq, old.title, old.objective); END",
-    ),
-    (
-        "sessions_search_change",
-        {"sessions", "sessions_search"},
-        "AFTER UPDATE OF title, objective ON sessions BEGIN"
-        " INSERT INTO sessions_search(sessions_search, rowid, title, objective)"
-        " VALUES ('delete', old.seq, old.title, old.objective);"
-        " INSERT INTO sessions_search(rowid, title, objective)"
-        " VALUES (new.seq, new.title, new.objective); END",
-    ),
-)
-
-
-def _run(db: Database, *statements: str) -> None:
-    for statement in statements:
-        db.conn.execute(statement)
+@steps()
+def m009_imports(db: Database) -> None:
+    """What came from elsewhere and by which ids there; a person's own choices for the app."""
+    run(
+        db,
+        """
+        CREATE TABLE imports (
+            id TEXT PRIMARY KEY, format TEXT NOT NULL, file_name TEXT NOT NULL,
+            report_json TEXT NOT NULL, at TEXT NOT NULL)
+        """,
+        # The same file again adds only what is new: conversations and messages are known by the
+        # ids they had where they came from.
+        """
+        CREATE TABLE imported (
+            format TEXT NOT NULL, conversation_key TEXT NOT NULL,
+            session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+            PRIMARY KEY (format, conversation_key)) WITHOUT ROWID
+        """,
+        "CREATE INDEX imported_by_session ON imported(session_id)",
+        """
+        CREATE TABLE imported_nodes (
+            node_id TEXT PRIMARY KEY REFERENCES nodes(id) ON DELETE CASCADE,
+            node_key TEXT NOT NULL, provider TEXT NOT NULL DEFAULT '',
+            model TEXT NOT NULL DEFAULT '') WITHOUT ROWID
+        """,
+        "CREATE TABLE preferences (name TEXT PRIMARY KEY, body_json TEXT NOT NULL)",
+    )

@@ -14,6 +14,7 @@ _COLUMNS = (
     "id, session_id, parent_id, role, text, parts_json, sent_suffix, author, source_id,"
     " raw_json, created_at"
 )
+_INSERT = f"INSERT INTO nodes ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
 _OWN_TEXT = '"…"'  # never in what json.dumps writes, which is ASCII
 _REMEMBERED = 16  # lineages kept in memory, one for each branch somebody works on
 _STEPS = 8  # how far up we look for a remembered lineage before asking for all of it
@@ -29,27 +30,14 @@ class Nodes:
 
     def add(self, node: Node) -> Node:
         """Write a node. Its text is made safe to store first; returns what was written."""
-        parts = tuple(storable(node.parts))
-        plain = len(parts) == 1 and isinstance(parts[0], Text)
-        text = "".join(part.text for part in parts if isinstance(part, Text))
         with self._db.write() as db:
-            db.conn.execute(
-                f"INSERT INTO nodes ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    node.id,
-                    node.session_id,
-                    node.parent_id,
-                    node.role,
-                    text,
-                    None if plain else PARTS.dump_json(parts).decode(),
-                    well_formed(node.sent_suffix) or None,
-                    node.author,
-                    node.source_id,
-                    None if node.raw is None else _packed(node.raw, text),
-                    node.created_at,
-                ),
-            )
+            db.conn.execute(_INSERT, _row_of(node))
         return self.get(node.id)
+
+    def add_all(self, nodes: Iterable[Node]) -> None:
+        """Write many nodes, parents first; their texts are made safe to store."""
+        with self._db.write() as db:
+            db.conn.executemany(_INSERT, map(_row_of, nodes))
 
     def get(self, node_id: str) -> Node:
         """The node. Raises :class:`NotFound`."""
@@ -178,7 +166,9 @@ class Nodes:
                     " substr(iif(text = '' AND instr(parts_json, '\"attachment\"'),"
                     " (SELECT group_concat(json_extract(value, '$.name'), ', ')"
                     " FROM json_each(parts_json)), text), 1, 80) AS snippet,"
-                    " (SELECT model FROM runs WHERE runs.node_id = nodes.id LIMIT 1) AS model"
+                    " coalesce((SELECT model FROM runs WHERE runs.node_id = nodes.id LIMIT 1),"
+                    " (SELECT nullif(model, '') FROM imported_nodes"
+                    " WHERE imported_nodes.node_id = nodes.id)) AS model"
                     " FROM nodes WHERE nodes.session_id = ? AND nodes.seq > ? ORDER BY nodes.seq",
                     [session_id, after],
                 )
@@ -285,6 +275,26 @@ def config_json(config: Config) -> str:
     """A config as JSON that can be stored, whatever was pasted into the system prompt."""
     found = CONFIG.dump_python(config, mode="json")
     return well_formed(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+
+
+def _row_of(node: Node) -> tuple[Any, ...]:
+    """The columns of a node."""
+    parts = tuple(storable(node.parts))
+    plain = len(parts) == 1 and isinstance(parts[0], Text)
+    text = "".join(part.text for part in parts if isinstance(part, Text))
+    return (
+        node.id,
+        node.session_id,
+        node.parent_id,
+        node.role,
+        text,
+        None if plain else PARTS.dump_json(parts).decode(),
+        well_formed(node.sent_suffix) or None,
+        node.author,
+        node.source_id,
+        None if node.raw is None else _packed(node.raw, text),
+        node.created_at,
+    )
 
 
 def _whole_if_text(value: Any) -> Any:

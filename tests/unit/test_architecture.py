@@ -111,6 +111,7 @@ LAYERS = [
         "core.changes",
         "core.checks",
         "core.diff",
+        "core.interchange",
         "core.library",
         "core.local",
         "core.owner",
@@ -139,6 +140,7 @@ LAYERS = [
         "core.requirements",
         "core.weight",
     },
+    {"core.importing"},
     {
         "core.columns",
         "core.endpoints",

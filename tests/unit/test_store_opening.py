@@ -15,7 +15,8 @@ from sqlite_utils import Database as Connection
 from core import Store
 from core.errors import Busy, Damaged, DiskFull, ReadOnly, SchemaTooNew, StoreError
 from core.store import database
-from core.store.migrations import APPLICATION_ID, reassert_triggers, steps
+from core.store.migrations import APPLICATION_ID, steps
+from core.store.triggers import reassert_triggers
 from tests.conftest import ECHO
 from tests.unit.house import add, count, grow, path_of
 
@@ -308,7 +309,7 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     older(path, "m003_search")
-    monkeypatch.setattr("core.store.migrations._TRIGGERS", (("x", {"nodes"}, "NO SUCH SYNTAX"),))
+    monkeypatch.setattr("core.store.triggers._TRIGGERS", (("x", {"nodes"}, "NO SUCH SYNTAX"),))
     with pytest.raises(sqlite3.OperationalError):
         Store.open(path)
     monkeypatch.undo()

@@ -1,0 +1,1 @@
+"""What the formats share: files and archives as sources, streams of JSON, times, trees."""
