@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-BENCHES = ("storage", "turn", "adapters", "lanes", "diff", "browser", "fidelity")
+BENCHES = ("storage", "turn", "adapters", "lanes", "diff", "carrying", "browser", "fidelity")
 
 
 def main(wanted: list[str]) -> int:

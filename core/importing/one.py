@@ -57,7 +57,7 @@ def write(
         branches = _place(store, session_id, one, ids, {node.key for node in fresh}, made=made)
         _check(store, session_id, nodes, before)
         if fresh:
-            store.imports.date(session_id, *_dates(one))
+            store.imports.date(session_id, *_dates(one), anew=made)
     return Taken(session_id, made, len(fresh), branches, counted)
 
 

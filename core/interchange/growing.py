@@ -119,10 +119,12 @@ def _unique(grains: Iterable[Grain], repairs: list[str]) -> dict[str, Grain]:
 
 def _storable(grain: Grain) -> Grain:
     """Ids and words as the database holds them: half characters are replaced."""
-    parent = None if grain.parent is None else well_formed(grain.parent)
-    found = replace(grain, key=well_formed(grain.key), parent=parent)
     parts = tuple(_whole(part) for part in grain.parts)
-    return found if parts == grain.parts else replace(found, parts=parts)
+    parent = None if grain.parent is None else well_formed(grain.parent)
+    key = well_formed(grain.key)
+    if (key, parent, parts) == (grain.key, grain.parent, grain.parts):
+        return grain
+    return replace(grain, key=key, parent=parent, parts=parts)
 
 
 def _whole(part: Part) -> Part:

@@ -4,7 +4,7 @@ import io
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -63,7 +63,7 @@ class FileSource:
     def _members(self) -> Mapping[str, Source]:
         if not self._head.startswith(_ZIP):
             return MappingProxyType({})
-        return _members(self)
+        return _members(self, self.path)
 
 
 class BytesSource:
@@ -87,7 +87,30 @@ class BytesSource:
         """The files in it, if it is a zip archive. Raises ``BadFile`` for a damaged one."""
         if not self._content.startswith(_ZIP):
             return MappingProxyType({})
-        return _members(self)
+        return _members(self, self.open())
+
+
+class SeveralFiles:
+    """Files that were dropped together, as if they lay in one archive."""
+
+    def __init__(self, files: Sequence[Source]) -> None:
+        self.name = f"What you dropped ({len(files)} files)"
+        self.size = sum(file.size for file in files)
+        found: dict[str, Source] = {}
+        for file in files:
+            name = file.name
+            while name in found:  # two folders may hold files of one name
+                name = f"another/{name}"
+            found[name] = file
+        self.members: Mapping[str, Source] = MappingProxyType(found)
+
+    def open(self) -> BinaryIO:
+        """Nothing: it is its members alone that have content."""
+        return io.BytesIO()
+
+    def head(self) -> bytes:
+        """Nothing."""
+        return b""
 
 
 class MemberSource:
@@ -156,9 +179,10 @@ class _Guarded(io.RawIOBase):
         super().close()
 
 
-def _members(archive: Source) -> Mapping[str, Source]:
+def _members(archive: Source, where: Path | BinaryIO) -> Mapping[str, Source]:
+    """The archive stays open for as long as one of its members is held."""
     try:
-        opened = zipfile.ZipFile(archive.open())
+        opened = zipfile.ZipFile(where)
         infos = [info for info in opened.infolist() if not info.is_dir()]
     except (*_BROKEN, ValueError, UnicodeError) as error:
         raise BadFile(

@@ -10,9 +10,9 @@ from hashlib import sha256
 from core.errors import BadFile
 from core.types import Carried, Damaged, Json, Source
 
-MOST_OF_ONE = 512 * 2**20
+MOST_OF_ONE = 128 * 2**20
 """Characters of one conversation: what has to be in memory at a time."""
-MOST_OF_A_LINE = 256 * 2**20
+MOST_OF_A_LINE = 128 * 2**20
 _PIECE = 2**20
 _TAIL = 32
 _BLANK = re.compile(r"\s*")

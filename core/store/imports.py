@@ -97,12 +97,16 @@ class Imports:
             ).fetchone()
         return int(row[0]), int(row[1])
 
-    def date(self, session_id: str, created_at: str, updated_at: str) -> None:
-        """Give a session the dates it had elsewhere; nothing in it is unread."""
+    def date(self, session_id: str, created_at: str, updated_at: str, *, anew: bool) -> None:
+        """Give a session the dates it had elsewhere; nothing in a new one is unread. One that was
+        here goes back behind nothing that a person did in it since."""
+        change = "created_at = :created, updated_at = :updated, seen_at = :updated"
+        if not anew:
+            change = "updated_at = max(updated_at, :updated)"
         with self._db.write() as db:
             db.conn.execute(
-                "UPDATE sessions SET created_at = ?, updated_at = ?, seen_at = ? WHERE id = ?",
-                [created_at, updated_at, updated_at, session_id],
+                f"UPDATE sessions SET {change} WHERE id = :id",
+                {"created": created_at, "updated": updated_at, "id": session_id},
             )
 
     # --- reports ---
