@@ -12,9 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from core.errors import BadFile, NotFound
+from core.interchange.source import SeveralFiles
 from core.types import Damaged, Reader, Scope, Source, Writer
 
-_SURE = 0.5
+_SURE, _VERY_SURE = 0.5, 0.9
 
 
 @cache
@@ -68,8 +69,12 @@ def found_in(source: Source) -> Iterator[tuple[Reader, Source] | Damaged]:
     """The formats and sources in a file: the file itself, or the members of an archive that no
     format takes as a whole, a damaged member told. Raises :class:`BadFile` where there is nothing
     to import."""
+    if isinstance(source, SeveralFiles) and not _one_export(source):
+        yield from _each_by_itself(source)
+        return
     if known := recognised(source):
         yield known[0], source
+        yield from _others(source, known[0])
         return
     anything = False
     for member in source.members.values():
@@ -83,6 +88,39 @@ def found_in(source: Source) -> Iterator[tuple[Reader, Source] | Damaged]:
             yield known[0], member
     if not anything:
         raise unknown(source)
+
+
+def _others(source: Source, taker: Reader) -> Iterator[tuple[Reader, Source]]:
+    """What another format surely knows in an archive that one took: exports of two products in
+    one archive. What is damaged there, the taker tells."""
+    for path, member in source.members.items():
+        if not path.lower().endswith((".json", ".jsonl")):
+            continue
+        try:
+            known = recognised(member)
+        except BadFile:
+            continue
+        if known and known[0] is not taker and known[1] >= _VERY_SURE:
+            yield known[0], member
+
+
+def _one_export(source: SeveralFiles) -> bool:
+    """Whether files that were dropped together are the parts of one unpacked export."""
+    files = source.members.values()
+    try:
+        if any(file.members for file in files):
+            return False
+        return len({known[0].name for file in files if (known := recognised(file))}) == 1
+    except BadFile:
+        return False
+
+
+def _each_by_itself(source: SeveralFiles) -> Iterator[tuple[Reader, Source] | Damaged]:
+    for file in source.members.values():
+        try:
+            yield from found_in(file)
+        except BadFile as error:
+            yield Damaged(place=file.name, why=error.message)
 
 
 def unknown(source: Source) -> BadFile:

@@ -33,6 +33,7 @@ def preview(
     """
     found: list[Found] = []
     damaged: list[Damaged] = []
+    seen: set[tuple[str, str]] = set()
     messages = 0
     broke = ""
     try:
@@ -43,7 +44,7 @@ def preview(
                 assert isinstance(one, Damaged)
                 damaged.append(one)
                 continue
-            found.append(_found(store, reader, one, number))
+            found.append(_found(store, reader, one, number, seen))
             messages += found[-1].messages
             if progress is not None:
                 progress(len(found), messages)
@@ -77,13 +78,18 @@ def take(
             if stop is not None and stop.is_set():
                 report.cancelled = True
                 break
-            if chosen is not None and number not in chosen:
-                report.passed_over += not isinstance(one, Damaged)
-                continue
             if reader is None or isinstance(one, Damaged):
                 _tell_damage(report, one)
                 continue
-            taken = conversation.write(store, reader, one, config, seen)
+            if chosen is not None and number not in chosen:
+                report.passed_over += 1
+                continue
+            try:
+                taken = conversation.write(store, reader, one, config, seen)
+            except BadFile as error:  # of this one nothing was written; the next goes on
+                place = f"{source.name}, {one.title or 'Untitled'}"
+                _tell_damage(report, Damaged(place=place, why=error.message))
+                continue
             _add(report, reader, one, taken, counted)
             if progress is not None:
                 progress(report.new + report.extended + report.unchanged, report.messages)
@@ -118,9 +124,10 @@ def _conversations(source: Source) -> Iterator[tuple[Reader | None, Carried | Da
             yield None, Damaged(place=part.name, why=error.message)
 
 
-def _found(store: Store, reader: Reader, one: Carried, number: int) -> Found:
-    session_id = store.imports.session_of(reader.name, one.key)
-    known = store.imports.nodes_of(session_id) if session_id else {}
+def _found(
+    store: Store, reader: Reader, one: Carried, number: int, seen: set[tuple[str, str]]
+) -> Found:
+    session_id, known = conversation.standing(store, reader, one, seen)
     return Found(
         number=number,
         format=reader.name,
@@ -131,6 +138,7 @@ def _found(store: Store, reader: Reader, one: Carried, number: int) -> Found:
         new=sum(node.key not in known for node in one.nodes),
         at=one.updated_at or one.at,
         session_id=session_id,
+        binned=bool(session_id and store.sessions.get(session_id).binned_at),
         left_out=one.left_out,
         repairs=one.repairs,
     )
@@ -154,6 +162,8 @@ def _add(
     if taken.made or taken.messages:
         report.sessions.append(taken.session_id)
         counted.update(taken.left_out)
+    if taken.binned and (taken.made or taken.messages) and len(report.notes) < _MOST_TOLD:
+        report.notes.append(f"{one.title or 'Untitled'} is in the bin: restore it from there.")
     for repair in one.repairs:
         if len(report.repairs) < _MOST_TOLD:
             report.repairs.append(f"{one.title or 'Untitled'}: {repair}")

@@ -1,8 +1,9 @@
 """One conversation, written: in one transaction, and only what of it is new."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from core.errors import BadFile
 from core.files import Upload, read
@@ -32,13 +33,29 @@ class Taken:
     messages: int
     branches: int
     left_out: Counter[tuple[str, str]]
+    binned: bool = False
+
+
+def standing(
+    store: Store, reader: Reader, one: Carried, seen: set[tuple[str, str]]
+) -> tuple[str | None, Collection[str]]:
+    """What is here of a conversation: its session and the keys of its messages. ``seen`` are the
+    formats and keys of those before it in the file; it learns this one's."""
+    if one.records:
+        here = store.portable.known(one.key)
+        return (None, ()) if here is None else (one.key, here)
+    session_id, _, known = _standing(store, reader.name, one, seen)
+    return session_id, known
 
 
 def write(
     store: Store, reader: Reader, one: Carried, config: Config, seen: set[tuple[str, str]]
 ) -> Taken:
     """Write one conversation. Nobody has to wait for the disk each time: the report that ends
-    the import is written durably, and everything before it with it."""
+    the import is written durably, and everything before it with it. Raises ``BadFile`` where it
+    cannot be: nothing of it is written then."""
+    if one.records:
+        return _whole(store, one)
     with store.write(durable=False):
         session_id, key, known = _standing(store, reader.name, one, seen)
         counted: Counter[tuple[str, str]] = Counter()
@@ -58,7 +75,29 @@ def write(
         _check(store, session_id, nodes, before)
         if fresh:
             store.imports.date(session_id, *_dates(one), anew=made)
-    return Taken(session_id, made, len(fresh), branches, counted)
+        binned = store.sessions.get(session_id).binned_at is not None
+    return Taken(session_id, made, len(fresh), branches, counted, binned)
+
+
+def _whole(store: Store, one: Carried) -> Taken:
+    """A session of our own format: its very rows, under the ids that they have."""
+    names = {
+        str(record.row["sha256"]): str(record.row["name"])
+        for record in one.records
+        if record.table == "attachments"
+    }
+    files = {digest: partial(_sound, names[digest], one.files[digest]) for digest in one.files}
+    added = store.portable.write(one.records, files)
+    return Taken(
+        added.session_id, added.made, added.messages, added.branches, Counter(), added.binned
+    )
+
+
+def _sound(name: str, content: Callable[[], bytes]) -> bytes:
+    """The bytes of a file, if it is one that could be attached here. Raises ``BadFile``."""
+    found = content()
+    read(Upload(name=name, content=found))
+    return found
 
 
 def _standing(
@@ -175,7 +214,9 @@ def _place(
     """
     parents = {node.key: node.parent for node in one.nodes}
     standing = store.branches.of(session_id)
-    at_tip = {branch.tip_id: branch for branch in standing}
+    at_tip: dict[str | None, Branch] = {
+        branch.tip_id: branch for branch in standing if branch.tip_id is not None
+    }
     taken = [branch.name for branch in standing]
     added: list[Branch] = []
     for number, branch in enumerate(one.branches):

@@ -19,6 +19,7 @@ class Found:
     new: int
     at: str | None = None
     session_id: str | None = None
+    binned: bool = False
     left_out: tuple[LeftOut, ...] = ()
     repairs: tuple[str, ...] = ()
 
@@ -49,6 +50,7 @@ class Report:
     sessions: list[str] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     damaged: list[Damaged] = field(default_factory=list)
     more_repairs: int = 0
     more_damaged: int = 0

@@ -19,6 +19,7 @@ from core.types import (
     Part,
     Parts,
     Role,
+    Text,
     well_formed,
 )
 
@@ -62,7 +63,7 @@ def grow(grains: Iterable[Grain], current: str | None = None, named: str = "") -
     parents = _parents(by_key, repairs)
     children = _children(by_key, parents)
     nodes, standing = _kept(by_key, children)
-    if named and current is not None and current not in by_key:
+    if named and nodes and current is not None and current not in by_key:
         repairs.append(f"{named} names a message that is not there; the newest path was opened")
     tip = standing.get(current or "") or _last_path(nodes)
     return Grown(
@@ -128,6 +129,9 @@ def _storable(grain: Grain) -> Grain:
 
 
 def _whole(part: Part) -> Part:
+    if type(part) is Text:  # nearly all there are
+        said = well_formed(part.text)
+        return part if said is part.text else replace(part, text=said)
     texts = {name: getattr(part, name) for name in part.__slots__ if name != "type"}
     whole = {name: well_formed(text) for name, text in texts.items() if isinstance(text, str)}
     return part if whole.items() <= texts.items() else replace(part, **whole)  # type: ignore[arg-type]
@@ -195,6 +199,15 @@ class _Way:
             way = way.before
         return tuple(part for grain in reversed(grains) for part in grain.parts)
 
+    def marks(self) -> dict[MarkKind, str]:
+        """The marks of the machinery; of two of a kind the earlier one's."""
+        found: dict[MarkKind, str] = {}
+        way: _Way | None = self
+        while way is not None and way.last is not None:
+            found |= way.last.marks
+            way = way.before
+        return found
+
 
 def _kept(
     by_key: Mapping[str, Grain], children: Mapping[str | None, list[str]]
@@ -225,6 +238,8 @@ def _show(nodes: dict[str, CarriedNode], grain: Grain, way: _Way) -> str:
     if way.last is not None:
         if grain.role == "assistant":
             parts = way.waiting() + parts
+            if marks := way.marks():
+                grain = replace(grain, marks=marks | dict(grain.marks))
         else:
             above = _answer_of(nodes, way)
     nodes[grain.key] = _node(grain, above, parts)
@@ -235,7 +250,8 @@ def _answer_of(nodes: dict[str, CarriedNode], way: _Way) -> str:
     """An answer made of machinery alone; two paths that go on from it share it."""
     assert way.last is not None
     if way.last.key not in nodes:
-        nodes[way.last.key] = _node(replace(way.last, role="assistant"), way.above, way.waiting())
+        answer = replace(way.last, role="assistant", marks=way.marks())
+        nodes[way.last.key] = _node(answer, way.above, way.waiting())
     return way.last.key
 
 

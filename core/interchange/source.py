@@ -5,7 +5,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, BinaryIO, cast
@@ -135,12 +135,7 @@ class MemberSource:
 
     def head(self) -> bytes:
         """The first 64 KiB. Raises ``BadFile``."""
-        return self._head
-
-    @cached_property
-    def _head(self) -> bytes:
-        with self.open() as stream:
-            return stream.read(HEAD)
+        return _head_of(self)
 
     def damaged(self, error: Exception) -> BadFile:
         """Why it cannot be unpacked."""
@@ -207,6 +202,12 @@ def _members(archive: Source, where: Path | BinaryIO) -> Mapping[str, Source]:
             continue
         found.setdefault(_inner(info.filename), MemberSource(archive, info, opened))
     return MappingProxyType(found)
+
+
+@lru_cache(maxsize=16)  # every format looks at the same one; an archive may have thousands
+def _head_of(source: MemberSource) -> bytes:
+    with source.open() as stream:
+        return stream.read(HEAD)
 
 
 def _inner(path: str) -> str:

@@ -5,9 +5,11 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from hashlib import sha256
 
 from core.errors import BadFile
+from core.interchange import deep
 from core.types import Carried, Damaged, Json, Source
 
 MOST_OF_ONE = 128 * 2**20
@@ -63,12 +65,18 @@ class _Values:
         """The value that begins here. Raises ``ValueError`` or ``RecursionError``."""
         while True:
             try:
-                found, self._at = self._decoder.raw_decode(self._text, self._at)
+                found, self._at = self._decode()
             except json.JSONDecodeError as error:
                 if not self.cut(error) or not self._more():
                     raise
             else:
                 return found
+
+    def _decode(self) -> tuple[Json, int]:
+        try:
+            return self._decoder.raw_decode(self._text, self._at)
+        except RecursionError:
+            return deep.decode(self._text, self._at)
 
     def cut(self, error: Exception) -> bool:
         """Whether this is the error of a value that is not there to its end."""
@@ -97,15 +105,18 @@ class _Values:
         return bool(piece)
 
 
-def items(source: Source) -> Iterator[tuple[str, Json]]:
+def items(source: Source, under: str = "") -> Iterator[tuple[str, Json]]:
     """The conversations of a JSON file: those of a list, one alone, or one after another, each
-    with its place (``conversations.json, conversation 12``).
+    with its place (``conversations.json, conversation 12``). ``under`` is the key of the list,
+    where an object is wrapped around it.
 
     Raises ``BadFile`` where the JSON breaks off; what came before it has been yielded.
     """
     values = _Values(source)
     count = 0
     try:
+        if under:
+            _unwrap(values, under)
         in_list = values.look() == "["
         if in_list:
             values.skip()
@@ -122,6 +133,22 @@ def items(source: Source) -> Iterator[tuple[str, Json]]:
         raise _broken(source, values, count, error) from error
     finally:
         values.close()
+
+
+def _unwrap(values: _Values, key: str) -> None:
+    """Go to the list under a key of the object that begins here. Raises ``ValueError``."""
+    values.look()
+    values.skip()
+    while values.look() == '"':
+        found = values.value()
+        if values.look() == ":":
+            values.skip()
+        if values.look() == "[" and found == key:
+            return
+        values.value()
+        if values.look() == ",":
+            values.skip()
+    raise ValueError(f"there is no list under {key!r}")
 
 
 def _broken(source: Source, values: _Values, count: int, error: Exception) -> BadFile:
@@ -164,12 +191,32 @@ def json_lines(source: Source) -> Iterator[tuple[str, Json | Damaged]]:
             yield place, Damaged(place=place, why=f"not JSON: {_first_line(error)}")
 
 
+def values(source: Source) -> Iterator[tuple[str, Json | Damaged]]:
+    """The values of a file that is JSON or JSON lines, whichever it is: of lines, a broken one
+    spoils none but itself. Raises ``BadFile`` as :func:`items` does."""
+    lines_of_head = decoded_head(source).lstrip().split("\n")
+    if any(line.startswith("{") and _is_value(line) for line in lines_of_head):
+        yield from json_lines(source)
+    else:
+        yield from items(source)
+
+
+def _is_value(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def text_stream(source: Source) -> io.TextIOBase:
     """The source as text, its encoding by its first bytes. Bytes that it does not have become
     half characters, which :func:`core.interchange.growing.grow` replaces and tells of."""
     head = source.head()
     name = next((name for bom, name in _BOMS if head.startswith(bom)), _guess(head))
-    return io.TextIOWrapper(source.open(), encoding=name, errors="surrogateescape", newline=None)
+    # Only UTF-8 has half characters to spare for bytes that are none.
+    errors = "surrogateescape" if name.startswith("utf-8") else "replace"
+    return io.TextIOWrapper(source.open(), encoding=name, errors=errors, newline=None)
 
 
 def text(source: Source, most: int = MOST_OF_A_LINE) -> str:
@@ -230,7 +277,11 @@ def first_key(source: Source) -> tuple[str, str]:
 
 def decoded_head(source: Source) -> str:
     """The first 64 KiB as text, without a byte order mark."""
-    head = source.head()
+    return _decoded(source.head())
+
+
+@lru_cache(maxsize=4)  # every format looks at the same one
+def _decoded(head: bytes) -> str:
     name = next((name for bom, name in _BOMS if head.startswith(bom)), _guess(head))
     return codecs.getincrementaldecoder(name)("replace").decode(head)
 

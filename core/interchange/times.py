@@ -33,13 +33,13 @@ def iso(value: Any) -> str | None:
 
 
 def _moment(value: Any) -> datetime | None:
-    if isinstance(value, Mapping):
-        return _moment(value.get("$date", value.get("$numberLong")))
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
         return _since_1970(value)
-    return _written(str(value).strip()[:64]) if isinstance(value, str) else None
+    if isinstance(value, Mapping):
+        return _moment(value.get("$date", value.get("$numberLong")))
+    return _written(value.strip()[:64]) if isinstance(value, str) else None
 
 
 def _since_1970(value: float) -> datetime | None:
