@@ -454,7 +454,7 @@ HOSTILE: dict[str, Hostile] = {
     "LibreChat in a circle": Hostile(
         lambda: libre([libre_message("u1", "a1"), libre_message("a1", "u1")]), "repaired", "circle"
     ),
-    "LibreChat 300 deep": Hostile(lambda: deep_children(300), ("read", "refused")),
+    "LibreChat 300 deep": Hostile(lambda: deep_children(300), ("repaired", "refused")),
     "LibreChat 5,000 deep": Hostile(
         lambda: libre([]).replace(b'"messages": []', b'"messages": ' + nested(5000, "[", "]")),
         "refused",
@@ -514,7 +514,7 @@ HOSTILE: dict[str, Hostile] = {
         file="export.zip",
     ),
     "paths that climb": Hostile(
-        lambda: zipped(("../../../../tmp/conversations.json", spoilt())), "read", file="export.zip"
+        lambda: zipped(("../../../../etc/conversations.json", spoilt())), "read", file="export.zip"
     ),
     "a path from the root": Hostile(
         lambda: zipped(("/etc/conversations.json", spoilt())), "read", file="export.zip"

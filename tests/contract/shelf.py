@@ -57,6 +57,8 @@ def source_of(case: Case, tmp_path: Path) -> Source:
         return FileSource(packed(path, tmp_path / path.name))
     if path.suffix == ".sql":
         built = tmp_path / f"{path.stem}.db"
+        if built.exists():
+            return FileSource(built)
         with sqlite3.connect(built) as db:
             db.executescript(path.read_text("utf-8"))
         db.close()

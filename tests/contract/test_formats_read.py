@@ -22,7 +22,8 @@ def read(held: Case, tmp_path: Path) -> tuple[list[Carried], list[Damaged], str]
     found, broke = [], ""
     reader = next(one for one in readers() if one.name == held.format)
     try:
-        found += list(reader.read(source))
+        for one in reader.read(source):
+            found.append(one)  # noqa: PERF402 - what came before a break is kept
     except BadFile as error:
         broke = error.message
     carried = [one for one in found if isinstance(one, Carried)]
