@@ -6,12 +6,14 @@ the heaviest. So n messages never need more than 2 + log2(n) lanes, and no line 
 Nothing recurses: a conversation may be as deep as it likes.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.types.kept import Node
 
 _SHORTEST_FOLD = 4  # messages; fewer are not worth hiding
+_MARKS = re.compile(r"^\s{0,3}(?:#{1,6}|>)\s+|\*\*|^```\w*$", re.MULTILINE)
 _SIDE = 60  # characters of what is told of a message
 
 
@@ -114,12 +116,8 @@ def _below(
             yield child, lane + 1, row
 
 
-def _put(
-    rows: list[Row], node: Node | None, lane: int, above: int | None, folded: int = 0
-) -> Row:
-    row = Row(
-        number=len(rows), node=node, lane=lane, above=above, reach=len(rows), folded=folded
-    )
+def _put(rows: list[Row], node: Node | None, lane: int, above: int | None, folded: int = 0) -> Row:
+    row = Row(number=len(rows), node=node, lane=lane, above=above, reach=len(rows), folded=folded)
     rows.append(row)
     if above is not None:
         reach = row.number if rows[above].lane == lane else row.number - 1
@@ -142,7 +140,7 @@ def _folded(tree: _Tree, rows: list[Row], node: Node, row: Row) -> tuple[Node, R
 
 def excerpt(node: Node, most: int = _SIDE) -> str:
     """The beginning of a message in one line; of one without words, what it has."""
-    words = " ".join(node.text[: 8 * most].split())
+    words = " ".join(_MARKS.sub("", node.text[: 8 * most]).split())
     if not words:
         kinds = {part.type for part in node.parts}
         for kind, said in (

@@ -9,7 +9,7 @@ from core.interchange.page import shown
 from core.types.taken import TreeTaken
 
 _ROW, _LANE, _LEFT, _TOP, _FOOT = 30, 18, 28, 104, 44
-_WIDTH, _WORDS = 1040, 96
+_WIDTH, _WORDS = 1040, 112
 _NAME = 30  # characters of a branch's name
 _SPEAKER = {"user": "You", "assistant": "Model", "system": "System", "tool": "Tool"}
 _SANS = "Inter, 'Noto Sans', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
@@ -74,21 +74,27 @@ def _head(taken: TreeTaken) -> Iterator[str]:
     messages, branches = len(taken.nodes), len(taken.branches)
     told = f"{_counted(messages, 'message')} · {_counted(branches, 'branch', 'branches')}"
     title = _short(_line(taken.session.title) or "Untitled", 68)
-    yield f'<text class="text" x="{_LEFT - 6}" y="46" font-size="23" font-weight="650">{title}</text>'
-    yield f'<text class="muted" x="{_LEFT - 6}" y="70" font-size="13">{told}</text>'
+    x = _LEFT - 6
+    yield f'<text class="text" x="{x}" y="46" font-size="23" font-weight="700">{title}</text>'
+    yield f'<text class="muted" x="{x}" y="70" font-size="13">{told}</text>'
     yield f'<line class="rule" x1="{_LEFT - 6}" x2="{_WIDTH - 22}" y1="86" y2="86"/>'
 
 
 def _foot(found: Graph, height: int) -> Iterator[str]:
     hidden = sum(row.folded for row in found.rows)
     if not found.rows:
-        yield f'<text class="muted" x="{_LEFT}" y="{_TOP + 18}" font-size="14">Nothing was said yet.</text>'
+        yield _text(_LEFT, _TOP + 14, "muted", "Nothing was said yet.", 14)
     if hidden:
         told = f"{_counted(hidden, 'message')} on straight stretches are not drawn."
         yield f'<text class="muted" x="{_LEFT - 6}" y="{height - 18}" font-size="12">{told}</text>'
 
 
-def _edges(found: Graph) -> Iterator[str]:
+def _edges(found: Graph) -> list[str]:
+    """The open path last: it is drawn above the others."""
+    return sorted(_all_edges(found), key=lambda edge: 'class="edge-on"' in edge)
+
+
+def _all_edges(found: Graph) -> Iterator[str]:
     for row in found.rows:
         on = _on(found, row)
         if row.reach > row.number:

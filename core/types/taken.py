@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.types.carried import Record
-from core.types.compared import Comparison, Lane, Verdict
+from core.types.compared import Check, Comparison, Lane, Verdict
 from core.types.kept import Branch, Config, Json, Node, Recap, Run, Session
 
 Scope = Literal["answer", "branch", "tree", "comparison"]
@@ -48,7 +48,8 @@ class BranchTaken:
     ``models`` names who answered, by node id, for imported answers too. ``files`` are the bytes
     of attachments by sha256. ``body`` gives the whole conversation as the JSON that a provider's
     server takes, ``script`` a Python program for it; both take a provider's name and raise
-    ``UserError`` for what it cannot do.
+    ``UserError`` for what it cannot do. ``system`` is the system text as it is sent, ``checks``
+    are what an answer of the session must pass.
     """
 
     session: Session
@@ -63,6 +64,8 @@ class BranchTaken:
     files: Mapping[str, bytes] = field(default_factory=dict)
     body: Callable[[str], Json] | None = None
     script: Callable[[str], str] | None = None
+    system: str = ""
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +85,15 @@ class TreeTaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneTaken:
-    """A column: its name (of a blind look "Answer 1"), its messages, and its figures by name."""
+    """A column: its name (of a blind look "Answer A"), its messages, its figures by name, and the
+    ``answer`` that counts: the one marked final, else the last."""
 
     name: str
     lane: Lane | None
     branch: Branch
     model: str
     nodes: tuple[Node, ...]
+    answer: Node | None = None
     metrics: Mapping[str, str | float | int | None] = field(default_factory=dict)
 
 
