@@ -54,7 +54,7 @@ def ready(
         request = build(found, call)
     except TurntreeError as error:
         return _refused(error)
-    sealed = partial(seal, found, call, request) if sealing else _unsealed
+    sealed = partial(seal, found, call, request) if sealing else unsealed
     return Prepared(request=request, sealed=sealed)
 
 
@@ -67,7 +67,7 @@ def path_to(store: Store, tip_id: str, node: Node | None = None) -> tuple[Node, 
 
 def _refused(error: TurntreeError) -> Prepared:
     nothing = Request(envelope={}, messages=())
-    return Prepared(request=nothing, sealed=_unsealed, failure=error.failure())
+    return Prepared(request=nothing, sealed=unsealed, failure=error.failure())
 
 
 def _shared(store: Store, lineage: Sequence[Node], call: Call) -> Call:
@@ -86,5 +86,6 @@ def _shared(store: Store, lineage: Sequence[Node], call: Call) -> Call:
     return replace(call, cache_key=lineage[0].id, shared_until=shared)
 
 
-def _unsealed(items: Json) -> Json:
+def unsealed(items: Json) -> Json:
+    """No items are kept of what makes no node."""
     return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import Self
 
-from core.asking import path_to, prepare, ready
+from core.asking import Prepared, path_to, prepare, ready, unsealed
 from core.branching import edit, new_node
 from core.context import config_for
 from core.endpoints import reload
@@ -19,6 +19,7 @@ from core.errors import NotFound, UserError
 from core.files import message, reworded
 from core.launcher import ALONE, Beside, Launcher
 from core.live import Outcome
+from core.providers import adapter
 from core.recap import choices_of
 from core.recapping import recap_first
 from core.steering import check, reminder
@@ -172,6 +173,24 @@ class Runner(Launcher):
         run = self._new_run(session.id, branch_id, at, purpose, config)
         live = self._begin(run, asked, session.objective, Beside(write=write))
         return self._launch(live, asked)
+
+    def repeat(self, run_id: str, *, at: str) -> Run:
+        """Send the very request of an older run once more, beside the conversation.
+
+        ``at`` is the node that it is about; no node comes of it, the words stay in
+        ``Run.partial``. Raises ``NotFound`` where the request is not known any more, and
+        ``UserError`` where a budget is used up or the provider is not there any more.
+        """
+        older = self.store.runs.get(run_id)
+        adapter(older.config.provider)
+        session = self.store.sessions.get(older.session_id)
+        check(self.store, session)
+        request = self.store.runs.sent(run_id)
+        if not request.envelope:
+            raise NotFound("What was sent is not known any more.", hint="Ask for another answer.")
+        asked = Prepared(request=request, sealed=unsealed)
+        run = self._new_run(session.id, older.branch_id, at, "rerun", older.config)
+        return self._launch(self._begin(run, asked, session.objective), asked)
 
     def stop(self, run_id: str) -> None:
         """Close the stream; what has arrived is kept as an answer marked *stopped*."""

@@ -1,14 +1,94 @@
-"""Markdown: the final answer alone, or a branch as a readable transcript."""
+"""Markdown: an answer exactly as it was written, or a branch as a readable transcript."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from core.tree import turns
-from core.types import AttachmentRef, Branch, Node, Run, Session
-
-_SPEAKER = {"user": "You", "assistant": "Model", "system": "System", "tool": "Tool"}
+from core.formats._transcript import OPTIONS, Entry, Said, transcript
+from core.formats._words import closed, fenced
+from core.types import (
+    AnswerTaken,
+    Branch,
+    BranchTaken,
+    Include,
+    Node,
+    Run,
+    Scope,
+    Session,
+)
 
 _NAME_BYTES = 120  # file systems take 255
+
+
+class Markdown:
+    """Text that stays readable as it is, and that most programs take."""
+
+    name = "markdown"
+    label = "Markdown"
+    scopes: frozenset[Scope] = frozenset({"answer", "branch"})
+    ending = "md"
+    media_type = "text/markdown"
+    options = OPTIONS
+
+    def write(self, taken: AnswerTaken | BranchTaken, include: Include) -> bytes:
+        """The words of an answer and nothing else, or the transcript of a branch."""
+        if isinstance(taken, AnswerTaken):
+            return taken.text.encode("utf-8", "replace")
+        return written(taken, include).encode("utf-8", "replace")
+
+
+FORMAT = Markdown()
+
+
+def written(taken: BranchTaken, include: Include) -> str:
+    """The transcript: title, what the conversation is for, and every message under its turn."""
+    told = transcript(taken, include)
+    lines = [f"# {_line(told.title)}", ""]
+    for label, words in told.lines:
+        if label == "Branch":
+            lines += [f"Branch: {words}"]
+        elif "\n" in words:
+            lines += ["", f"**{label}:**", "", _quoted(words)]
+        else:
+            lines += ["", f"**{label}:** {words}"]
+    for entry in told.entries:
+        lines += ["", f"## {_line(entry.heading)}", "", *_entry(entry)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    if entry.facts:
+        yield f"*{entry.facts}*"
+        yield ""
+    files = [said.text for said in entry.said if said.kind == "file"]
+    if files:
+        names = ", ".join(f"`{name.replace('`', chr(39))}`" for name in files)
+        yield f"Attached: {names}\n"
+    said = [one for one in entry.said if one.kind != "file"]
+    for place, one in enumerate(said):
+        if place:
+            yield ""
+        yield _piece(one)
+
+
+def _piece(said: Said) -> str:
+    if said.kind == "text":
+        return closed(said.text)
+    if said.kind == "recap":
+        return _quoted(said.text)
+    if said.code:
+        return f"**{said.label}**\n\n{fenced(said.text)}"
+    return f"> **{said.label}**\n>\n{_quoted(said.text)}"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in closed(text).splitlines())
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- as the header of the conversation uses it ----------------------------------------------------
 
 
 def answer(node: Node) -> str:
@@ -20,15 +100,15 @@ def branch(
     session: Session, branch: Branch, lineage: Sequence[Node], runs: Mapping[str, Run]
 ) -> str:
     """A transcript: objective, then every message under its turn and its model."""
-    lines = [f"# {session.title}", "", f"Branch: {branch.name}"]
-    if session.objective:
-        lines += ["", f"**Objective:** {session.objective}"]
-    if session.done_when:
-        lines += ["", f"**Done when:** {session.done_when}"]
-    for node, turn in zip(lineage, turns(lineage), strict=True):
-        lines += ["", f"## Turn {turn} · {_speaker(node, runs.get(node.id))}", ""]
-        lines += filter(None, [_attached(node), node.text])
-    return "\n".join(lines).rstrip() + "\n"
+    taken = BranchTaken(
+        session=session,
+        branch=branch,
+        nodes=tuple(lineage),
+        config=session.config,
+        runs=runs,
+        models={node: run.resolved_model or run.config.model for node, run in runs.items()},
+    )
+    return written(taken, Include(metadata=False, tools=False, recaps="none"))
 
 
 def file_name(title: str, suffix: str = "") -> str:
@@ -36,14 +116,3 @@ def file_name(title: str, suffix: str = "") -> str:
     words = "-".join(re.findall(r"\w+", title.lower())[:8])
     short = words.encode()[:_NAME_BYTES].decode(errors="ignore").strip("-")
     return ("-".join(filter(None, [short, suffix])) or "turntree") + ".md"
-
-
-def _attached(node: Node) -> str:
-    """The names of a message's files; their bytes stay in the database."""
-    names = [part.name.replace("`", "'") for part in node.parts if isinstance(part, AttachmentRef)]
-    return f"Attached: {', '.join(f'`{name}`' for name in names)}\n" if names else ""
-
-
-def _speaker(node: Node, run: Run | None) -> str:
-    speaker = (run.resolved_model or run.config.model) if run else _SPEAKER[node.role]
-    return f"{speaker} (edited by hand)" if node.author == "hand-edited" else speaker

@@ -8,6 +8,7 @@ from typing import Self
 from core.store.attachments import Attachments
 from core.store.branches import Branches
 from core.store.comparisons import Comparisons
+from core.store.copies import Copies
 from core.store.database import Database, open_database
 from core.store.drafts import Drafts
 from core.store.imports import Imports
@@ -15,6 +16,7 @@ from core.store.jobs import Jobs
 from core.store.ledger import Ledger
 from core.store.library import Library
 from core.store.nodes import Nodes
+from core.store.portable import Portable
 from core.store.preferences import Preferences
 from core.store.providers import Providers
 from core.store.queue import Queue
@@ -23,6 +25,7 @@ from core.store.requirements import Requirements
 from core.store.runs import Runs
 from core.store.search import Search
 from core.store.sessions import Sessions
+from core.store.traces import Traces
 from core.store.verdicts import Verdicts
 
 
@@ -51,6 +54,9 @@ class Store:
         self.verdicts = Verdicts(db)
         self.imports = Imports(db)
         self.preferences = Preferences(db)
+        self.traces = Traces(db)
+        self.copies = Copies(db)
+        self.portable = Portable(db)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:

@@ -40,6 +40,7 @@ Purpose = Literal[
     "fuse",
     "merge",
     "compare",
+    "rerun",
 ]
 CONVERSATION: frozenset[Purpose] = frozenset({"reply", "continue", "auto_recap"})
 """Purposes of the runs that a tip waits for. Any other is a side run: it makes no node."""
