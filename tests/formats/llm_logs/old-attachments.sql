@@ -1,0 +1,17 @@
+CREATE TABLE [_llm_migrations] ([name] TEXT PRIMARY KEY, [applied_at] TEXT);
+CREATE TABLE [conversations] ([id] TEXT PRIMARY KEY, [name] TEXT, [model] TEXT);
+CREATE TABLE [responses] ([id] TEXT PRIMARY KEY, [model] TEXT, [prompt] TEXT, [system] TEXT, [prompt_json] TEXT, [options_json] TEXT, [response] TEXT, [response_json] TEXT, [conversation_id] TEXT REFERENCES [conversations]([id]), [duration_ms] INTEGER, [datetime_utc] TEXT, [input_tokens] INTEGER, [output_tokens] INTEGER, [token_details] TEXT, [schema_id] TEXT, [resolved_model] TEXT, [reasoning] TEXT);
+CREATE TABLE [attachments] ([id] TEXT PRIMARY KEY, [type] TEXT, [path] TEXT, [url] TEXT, [content] BLOB);
+CREATE TABLE [prompt_attachments] ([response_id] TEXT, [attachment_id] TEXT, [order] INTEGER, PRIMARY KEY ([response_id], [attachment_id]));
+CREATE TABLE [fragments] ([id] INTEGER PRIMARY KEY, [hash] TEXT, [content] TEXT, [datetime_utc] TEXT, [source] TEXT);
+CREATE TABLE [prompt_fragments] ([response_id] TEXT, [fragment_id] INTEGER, [order] INTEGER, PRIMARY KEY ([response_id], [fragment_id], [order]));
+CREATE TABLE [system_fragments] ([response_id] TEXT, [fragment_id] INTEGER, [order] INTEGER, PRIMARY KEY ([response_id], [fragment_id], [order]));
+CREATE TABLE [tool_calls] ([id] INTEGER PRIMARY KEY, [response_id] TEXT, [tool_id] INTEGER, [name] TEXT, [arguments] TEXT, [tool_call_id] TEXT);
+CREATE TABLE [tool_results] ([id] INTEGER PRIMARY KEY, [response_id] TEXT, [tool_id] INTEGER, [name] TEXT, [output] TEXT, [tool_call_id] TEXT, [instance_id] INTEGER, [exception] TEXT);
+CREATE TABLE [tool_results_attachments] ([tool_result_id] INTEGER, [attachment_id] TEXT, [order] INTEGER);
+INSERT INTO [conversations] ([id], [name], [model]) VALUES ('c1', 'A talk', 'gpt-4o-mini');
+INSERT INTO [responses] ([id], [model], [prompt], [response], [conversation_id], [options_json], [datetime_utc]) VALUES ('01jx0001', 'gpt-4o-mini', 'What?', 'A dot.', 'c1', '{}', '2025-03-01T10:01:00.123456');
+INSERT INTO [attachments] ([id], [type], [content]) VALUES ('a1', 'image/png', X'89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d4944415478da6364f8cf500f00038601805a347d6b0000000049454e44ae426082');
+INSERT INTO [attachments] ([id], [type], [path]) VALUES ('a2', 'application/pdf', '/else/where/plan.pdf');
+INSERT INTO [prompt_attachments] ([response_id], [attachment_id], [order]) VALUES ('01jx0001', 'a1', 0);
+INSERT INTO [prompt_attachments] ([response_id], [attachment_id], [order]) VALUES ('01jx0001', 'a2', 1);

@@ -1,0 +1,16 @@
+CREATE TABLE [_llm_migrations] ([name] TEXT PRIMARY KEY, [applied_at] TEXT);
+CREATE TABLE [conversations] ([id] TEXT PRIMARY KEY, [name] TEXT, [model] TEXT);
+CREATE TABLE [responses] ([id] TEXT PRIMARY KEY, [model] TEXT, [prompt] TEXT, [system] TEXT, [prompt_json] TEXT, [options_json] TEXT, [response] TEXT, [response_json] TEXT, [conversation_id] TEXT REFERENCES [conversations]([id]), [duration_ms] INTEGER, [datetime_utc] TEXT, [input_tokens] INTEGER, [output_tokens] INTEGER, [token_details] TEXT, [schema_id] TEXT, [resolved_model] TEXT, [reasoning] TEXT);
+CREATE TABLE [attachments] ([id] TEXT PRIMARY KEY, [type] TEXT, [path] TEXT, [url] TEXT, [content] BLOB);
+CREATE TABLE [prompt_attachments] ([response_id] TEXT, [attachment_id] TEXT, [order] INTEGER, PRIMARY KEY ([response_id], [attachment_id]));
+CREATE TABLE [fragments] ([id] INTEGER PRIMARY KEY, [hash] TEXT, [content] TEXT, [datetime_utc] TEXT, [source] TEXT);
+CREATE TABLE [prompt_fragments] ([response_id] TEXT, [fragment_id] INTEGER, [order] INTEGER, PRIMARY KEY ([response_id], [fragment_id], [order]));
+CREATE TABLE [system_fragments] ([response_id] TEXT, [fragment_id] INTEGER, [order] INTEGER, PRIMARY KEY ([response_id], [fragment_id], [order]));
+CREATE TABLE [tool_calls] ([id] INTEGER PRIMARY KEY, [response_id] TEXT, [tool_id] INTEGER, [name] TEXT, [arguments] TEXT, [tool_call_id] TEXT);
+CREATE TABLE [tool_results] ([id] INTEGER PRIMARY KEY, [response_id] TEXT, [tool_id] INTEGER, [name] TEXT, [output] TEXT, [tool_call_id] TEXT, [instance_id] INTEGER, [exception] TEXT);
+CREATE TABLE [tool_results_attachments] ([tool_result_id] INTEGER, [attachment_id] TEXT, [order] INTEGER);
+INSERT INTO [conversations] ([id], [name], [model]) VALUES ('c1', 'A talk', 'gpt-4o-mini');
+INSERT INTO [conversations] ([id], [name], [model]) VALUES ('c2', 'Other', 'gpt-4o-mini');
+INSERT INTO [responses] ([id], [model], [prompt], [response], [conversation_id], [options_json], [datetime_utc]) VALUES ('01jx0003', 'gpt-4o-mini', 'second', '2', 'c1', '{}', '2025-03-01T10:03:00.123456');
+INSERT INTO [responses] ([id], [model], [prompt], [response], [conversation_id], [options_json], [datetime_utc]) VALUES ('01jx0002', 'gpt-4o-mini', 'elsewhere', 'x', 'c2', '{}', '2025-03-01T10:02:00.123456');
+INSERT INTO [responses] ([id], [model], [prompt], [response], [conversation_id], [options_json], [datetime_utc]) VALUES ('01jx0001', 'gpt-4o-mini', 'first', '1', 'c1', '{}', '2025-03-01T10:01:00.123456');
