@@ -10,7 +10,11 @@ import threading
 from pathlib import Path
 
 from core import Runner, Store
+from core.backups import Backup, Keeping
+from core.backups import restore as bring_back
 from core.drift import Watch
+from core.errors import UserError
+from core.intake import Intake
 from core.jobs import Player
 from core.judge import Judge
 
@@ -22,6 +26,8 @@ _runner: Runner | None = None
 _watch: Watch | None = None
 _player: Player | None = None
 _judge: Judge | None = None
+_keeping: Keeping | None = None
+_intake: Intake | None = None
 
 
 def database_path() -> Path:
@@ -32,14 +38,22 @@ def database_path() -> Path:
 
 def runner() -> Runner:
     """The runner; opens the database on first use. Raises a ``StoreError`` if it cannot."""
-    global _judge, _player, _runner, _watch
+    global _intake, _keeping, _runner
     with _lock:
         if _runner is None:
             _runner = Runner(Store.open(database_path()))
-            _watch = Watch(_runner)
-            _player = Player(_runner)
-            _judge = Judge(_runner)
+            _attend(_runner)
+            _intake = Intake(_runner.store, _runner.announce)
+            _keeping = Keeping(_runner.store)
         return _runner
+
+
+def _attend(found: Runner) -> None:
+    """What looks on as runs end: drift checks, jobs, judges."""
+    global _judge, _player, _watch
+    _watch = Watch(found)
+    _player = Player(found)
+    _judge = Judge(found)
 
 
 def player() -> Player:
@@ -56,6 +70,40 @@ def judge() -> Judge:
     return _judge
 
 
+def intake() -> Intake:
+    """What comes in from elsewhere. Raises a ``StoreError`` if the database cannot be opened."""
+    runner()
+    assert _intake is not None
+    return _intake
+
+
+def keeping() -> Keeping:
+    """Makes backups by the clock. Raises a ``StoreError`` if the database cannot be opened."""
+    runner()
+    assert _keeping is not None
+    return _keeping
+
+
+def restore(path: Path) -> Backup:
+    """Put a backup in place of all sessions; returns the copy of what was there before.
+
+    Raises ``UserError`` while an import runs, ``BadFile`` or a ``StoreError``: then nothing has
+    changed, but that runs may have been stopped.
+    """
+    found = runner()
+    arriving = intake().current
+    if arriving is not None and arriving.busy:
+        raise UserError("An import is on its way.", hint="Wait for its end, or cancel it.")
+    with _lock:
+        for other in (_watch, _player, _judge):
+            if other is not None:
+                other.close()
+        try:
+            return bring_back(found, path)
+        finally:
+            _attend(found)
+
+
 def store() -> Store:
     """The store. Raises a ``StoreError`` if it cannot be opened."""
     return runner().store
@@ -63,12 +111,12 @@ def store() -> Store:
 
 def close() -> None:
     """Stop every run, keep its words, close the database. The next use opens it again."""
-    global _judge, _player, _runner, _watch
+    global _intake, _judge, _keeping, _player, _runner, _watch
     with _lock:
         if _runner is not None:
-            for other in (_watch, _player, _judge):
+            for other in (_keeping, _watch, _player, _judge, _intake):
                 if other is not None:
                     other.close()
             _runner.close()
             _runner.store.close()
-            _runner = _watch = _player = _judge = None
+            _runner = _watch = _player = _judge = _intake = _keeping = None

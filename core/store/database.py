@@ -40,7 +40,7 @@ class Database:
     def read(self) -> Generator[Connection]:
         """A connection to read with; the writing one if this thread is inside :meth:`write`."""
         current: Connection | None = getattr(self._local, "connection", None)
-        with _translated(self.path):
+        with translated(self.path):
             if current is not None:
                 yield current
                 return
@@ -61,7 +61,7 @@ class Database:
         if getattr(self._local, "connection", None) is not None:
             yield self._local.connection
             return
-        with self._write_lock, _translated(self.path):
+        with self._write_lock, translated(self.path):
             self._ask_for("FULL" if durable else "NORMAL")
             connection = self._writer
             connection.conn.execute("BEGIN IMMEDIATE")
@@ -75,6 +75,12 @@ class Database:
                 raise
             finally:
                 self._local.connection = None
+
+    def replace(self, source: sqlite3.Connection) -> None:
+        """Put another database's content in place of all that is here, in one transaction: who
+        reads meanwhile sees the old content to the end, then the new."""
+        with self._write_lock, translated(self.path):
+            source.backup(self._writer.conn)
 
     def close(self) -> None:
         """Close every connection; the file is then safe to copy or move."""
@@ -107,10 +113,10 @@ def open_database(path: Path) -> Database:
     :class:`DiskFull`.
     """
     path = path.absolute()
-    with _translated(path):
+    with translated(path):
         if path.is_dir():
             raise Damaged(f"{path.name} is a folder, not a database.")
-        pending = _inspect(path) if path.exists() and path.stat().st_size else None
+        pending = inspect(path) if path.exists() and path.stat().st_size else None
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = _connect(path)
         try:
@@ -138,8 +144,11 @@ def _write_ahead(connection: Connection) -> None:
             return
 
 
-def _inspect(path: Path) -> str | None:
-    """The name of the first pending step, or None. Looks without writing."""
+def inspect(path: Path) -> str | None:
+    """The name of the first pending step, or None. Looks without writing.
+
+    Raises :class:`Damaged` for a stranger's file, :class:`SchemaTooNew` for a newer one's.
+    """
     connection = Connection(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True))
     try:
         connection.conn.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
@@ -205,7 +214,7 @@ _SAYING: dict[type[StoreError], str] = {
 
 
 @contextmanager
-def _translated(path: Path) -> Generator[None]:
+def translated(path: Path) -> Generator[None]:
     """SQLite's errors as ours; programming mistakes pass through unchanged."""
     try:
         yield

@@ -244,7 +244,7 @@ def test_every_code_of_sqlite_about_the_file_becomes_an_error_of_ours(
 ) -> None:
     error = sqlite3.OperationalError("as SQLite says it")
     error.sqlite_errorcode = code
-    with pytest.raises(kind) as caught, database._translated(path):
+    with pytest.raises(kind) as caught, database.translated(path):
         raise error
     assert caught.value.__cause__ is error
     assert caught.value.hint
