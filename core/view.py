@@ -121,6 +121,7 @@ def entries(
                 "siblings": siblings(node.id, alternatives),
                 "forks": [b for b in forks.get(node.id, []) if b.id != view.branch.id],
                 "final": "final" in marks.get(node.id, {}),
+                "note": marks.get(node.id, {}).get("note") or "",
                 "pinned": ("pin", node.id) in chosen,
                 "muted": ("mute", node.id) in chosen,
                 "previous_answer": _previous_answer(lineage, start + offset),

@@ -17,11 +17,13 @@ def entry_page(
     origins.settle(store, view.session.id, view.branch.id, view.lineage)
     found, more = entries(store, view, before=before, limit=limit)
     made_of = _origins(store, view.session.id, [entry["id"] for entry in found])
+    models = store.imports.models(entry["id"] for entry in found if entry["author"] == "import")
     for entry in found:
         entry["siblings"] = asdict(entry["siblings"]) if entry["siblings"] else None
         entry["forks"] = [{"branch_id": b.id, "name": b.name} for b in entry["forks"]]
         entry["run"] = run_summary(entry["run"]) if entry["run"] else None
         entry["origins"] = made_of.get(entry["id"], [])
+        entry["model"] = models.get(entry["id"])
     return found, more
 
 

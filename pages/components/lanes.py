@@ -123,7 +123,7 @@ def lanes_data(
     beginning = shown[0].lineage[:common] if shown else ()
     ids = [node.id for row in table[first:] for turn in row if turn for node in turn.nodes]
     ids += [node.id for node in beginning[-_BEGINNING:]]
-    runs = store.runs.of_nodes(ids)
+    runs: dict[str, Run | str] = {**store.imports.models(ids), **store.runs.of_nodes(ids)}
     return {
         "token": backend.TOKEN,
         "session_id": comparison.session_id,
@@ -179,7 +179,7 @@ def _dropped(runner: Runner, comparison: Comparison) -> list[dict[str, str]]:
 
 
 def _of_beginning(
-    nodes: Sequence[Node], runs: Mapping[str, Run], comparison: Comparison
+    nodes: Sequence[Node], runs: Mapping[str, Run | str], comparison: Comparison
 ) -> dict[str, Any]:
     """What all lanes have in common. ``asked`` is the message that they all answer, if any."""
     turn, entries = 0, []
@@ -200,7 +200,7 @@ def _of_beginning(
 def _row(
     number: int,
     row: Sequence[Turn | None],
-    runs: Mapping[str, Run],
+    runs: Mapping[str, Run | str],
     names: Sequence[str],
     comparison: Comparison,
 ) -> dict[str, Any]:
@@ -233,9 +233,13 @@ def _exactly(turn: Turn) -> tuple[Any, ...]:
     return (turn.asked.parts, turn.asked.sent_suffix) if turn.asked else ()
 
 
-def entry(node: Node, turn: int, runs: Mapping[str, Run], hidden: str | None) -> dict[str, Any]:
-    """A message as the thread's element takes it. ``hidden`` is said in place of the model."""
-    run = runs.get(node.id)
+def entry(
+    node: Node, turn: int, runs: Mapping[str, Run | str], hidden: str | None
+) -> dict[str, Any]:
+    """A message as the thread's element takes it. ``hidden`` is said in place of the model. Of
+    an imported answer ``runs`` has no more than the name of its model."""
+    found = runs.get(node.id)
+    run = None if isinstance(found, str) else found
     about = run_summary(run) if run else None
     if hidden is not None and node.role == "assistant":
         about = {"id": None, "model": hidden, "label": hidden}
@@ -253,6 +257,7 @@ def entry(node: Node, turn: int, runs: Mapping[str, Run], hidden: str | None) ->
         "muted": False,
         "previous_answer": None,
         "run": about,
+        "model": found if isinstance(found, str) and hidden is None else None,
     }
 
 

@@ -39,12 +39,7 @@ def draw(runner: Runner, view: View | None) -> None:
         else:
             _recent(runner, view)
         with st.container(key="links"):
-            st.page_link(
-                "sessions.py",
-                label="All sessions and bin",
-                icon=":material/folder_open:",
-                query_params=state.link(),
-            )
+            _to_sessions()
             st.page_link(
                 "compare.py",
                 label="Compare",
@@ -69,6 +64,25 @@ def draw(runner: Runner, view: View | None) -> None:
                 icon=":material/settings:",
                 query_params=state.link(),
             )
+
+
+def _to_sessions() -> None:
+    """Two ways to one page: its lists, and what comes in."""
+    importing = state.asked("tab") == "Import"
+    with st.container(key="link_elsewhere" if importing else "link_sessions"):
+        st.page_link(
+            "sessions.py",
+            label="All sessions and bin",
+            icon=":material/folder_open:",
+            query_params=state.link(),
+        )
+    with st.container(key="link_import" if importing else "link_elsewhere"):
+        st.page_link(
+            "sessions.py",
+            label="Import",
+            icon=":material/upload_file:",
+            query_params=state.link() | {"tab": "Import"},
+        )
 
 
 def _recent(runner: Runner, view: View | None) -> None:

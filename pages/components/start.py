@@ -32,4 +32,12 @@ def draw(on_example: Callable[[str], None]) -> None:
                     help=f"Open the example: {example['title']}",
                     width="stretch",
                 )
-        library_use.button("Start from the library", type="tertiary")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            library_use.button("Start from the library", type="tertiary")
+            st.page_link(
+                "sessions.py",
+                label="Import your conversations",
+                icon=":material/upload_file:",
+                query_params={"tab": "Import"},
+                help="From ChatGPT, Claude and others, with all their branches",
+            )

@@ -171,6 +171,7 @@ export class Turn {
     flush();
     if (!elements.length) elements.push(h("div", { class: "muted", text: "(no words)" }));
     if (body.sent_suffix) elements.push(reminder(body.sent_suffix));
+    if (this.entry.note) elements.push(h("div", { class: "muted note", text: this.entry.note }));
     return elements;
   }
 

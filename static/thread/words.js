@@ -62,8 +62,9 @@ const ROLES = { user: "you", system: "system prompt", tool: "tool result" };
 /** Who speaks in a turn, as a screen reader says it: "you", "answer by gpt-main". */
 export function speaker(entry) {
   if (entry.role !== "assistant") return ROLES[entry.role] ?? entry.role;
-  const nobody = wasFused(entry) ? "fusing" : "a person";
-  return `answer by ${entry.run?.label || entry.run?.model || nobody}`;
+  const imported = entry.author === "import";
+  const nobody = wasFused(entry) ? "fusing" : imported ? "an unknown model" : "a person";
+  return `answer by ${entry.run?.label || entry.run?.model || entry.model || nobody}`;
 }
 
 /** Whether an answer was put together from others. */
@@ -82,7 +83,7 @@ export function metaPieces(entry) {
     return [ROLES[entry.role] ?? entry.role, `turn ${entry.turn}`, author].filter(Boolean);
   }
   return [
-    run?.label || run?.model || (fused && "fused") || (author ? null : "unknown model"),
+    run?.label || run?.model || entry.model || (fused && "fused") || (author ? null : "unknown model"),
     author,
     run?.duration_ms != null ? duration(run.duration_ms) : null,
     cachedWords(run),
