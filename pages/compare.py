@@ -12,6 +12,7 @@ from pages import backend
 from pages.components import (
     acts_lanes,
     compare_tabs,
+    export_dialog,
     frame,
     jobs_panel,
     sent,
@@ -74,6 +75,14 @@ def head(comparison: Comparison, found: Sequence[Column]) -> None:
             help="Hide names, models, numbers and order",
             on_change=lambda: acts_lanes.set_blind(runner, comparison, state.value(key)),
         )
+        with st.container(key="compare_export", width="content"):
+            st.button(
+                "Export",
+                icon=":material/download:",
+                help="Take this comparison away as a file",
+                on_click=export_dialog.open_elsewhere,
+                args=["comparison", comparison.id],
+            )
         if comparison.blind:
             st.button(
                 "Judge",
@@ -233,6 +242,8 @@ def main() -> None:
             head(comparison, found)
             compare_tabs.draw(runner, comparison, found)
     sent.draw(runner)
+    if comparison is not None and state.looked_into() is None:
+        export_dialog.of_comparison(runner, comparison)
 
 
 main()

@@ -1,12 +1,23 @@
-"""All sessions, and the bin: open, restore, delete for good."""
+"""All sessions, the bin, what comes in from elsewhere, and copies of all there is."""
 
 import streamlit as st
 
 from pages import backend
-from pages.components import frame, sidebar, state
+from pages.components import (
+    backups_panel,
+    export_dialog,
+    export_several,
+    frame,
+    import_panel,
+    sidebar,
+    state,
+    words,
+)
 from pages.components.state import Place
 
 _PAGE = 50
+_TAB = "sessions.tab"
+_TABS = ("Sessions", "Bin", "Import", "Backups")
 runner = backend.runner()
 store = runner.store
 
@@ -35,6 +46,13 @@ def row(session: dict[str, str], *, binned: bool) -> None:
                 args=[Place(session=session["id"])],
             )
             st.button(
+                "Export",
+                key=f"export.{session['id']}",
+                icon=":material/download:",
+                on_click=export_dialog.open_elsewhere,
+                args=["session", session["id"]],
+            )
+            st.button(
                 "Bin",
                 key=f"bin.{session['id']}",
                 icon=":material/delete:",
@@ -55,6 +73,8 @@ def row(session: dict[str, str], *, binned: bool) -> None:
 def listing(*, binned: bool) -> None:
     """Sessions by recency, a page at a time."""
     total = store.sessions.count(binned=binned)
+    if total:
+        st.caption(words.counted(total, "session"))
     limit = state.shown(f"sessions.{binned}", _PAGE)
     for session in store.sessions.recent(limit, binned=binned):
         row(session, binned=binned)
@@ -70,10 +90,24 @@ if state.leaving():
 sidebar.draw(runner, None)
 st.title("Sessions", anchor=False)
 frame.show_flashes()
-live, gone = st.tabs(
-    [f"Sessions ({store.sessions.count()})", f"Bin ({store.sessions.count(binned=True)})"]
+asked = state.asked("tab")
+if asked not in _TABS:
+    asked = _TABS[0]
+state.control(_TAB, asked)
+live, gone, coming, copies = st.tabs(
+    _TABS, key=_TAB, on_change=lambda: state.ask(tab=state.value(_TAB))
 )
-with live:
-    listing(binned=False)
-with gone:
-    listing(binned=True)
+if not (coming.open or copies.open):
+    with live:
+        export_several.button(store.sessions.count())
+        listing(binned=False)
+    with gone:
+        listing(binned=True)
+with coming:
+    if coming.open:
+        import_panel.draw(runner)
+with copies:
+    if copies.open:
+        backups_panel.draw(runner)
+export_dialog.of_session(runner)
+export_several.draw(runner)

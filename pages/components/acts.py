@@ -28,6 +28,7 @@ from core.types import Run, now
 from pages.components import (
     acts_context,
     acts_diff,
+    acts_export,
     acts_merge,
     acts_queue,
     acts_recap,
@@ -286,6 +287,7 @@ _ACTIONS: dict[str, Callable[[Runner, View, Act], Result]] = {
     "refresh": _refresh,
     **acts_context.ACTIONS,
     **acts_diff.ACTIONS,
+    **acts_export.ACTIONS,
     **acts_merge.ACTIONS,
     **acts_queue.ACTIONS,
     **acts_recap.ACTIONS,
@@ -293,5 +295,5 @@ _ACTIONS: dict[str, Callable[[Runner, View, Act], Result]] = {
     **acts_steering.ACTIONS,
 }
 _LOOKING = {"preview", "view", "branch", "compose", "count", "refresh", "sent", "stop"}
-_LOOKING |= acts_diff.LOOKING
+_LOOKING |= acts_diff.LOOKING | acts_export.LOOKING
 _LOOKING |= acts_merge.LOOKING | acts_recap.LOOKING | acts_replay.LOOKING | acts_steering.LOOKING

@@ -6,6 +6,7 @@ from core import Runner, TurntreeError, View
 from pages.components import (
     beside_dialog,
     consolidate_dialog,
+    export_dialog,
     fan_dialog,
     history_dialog,
     matrix_dialog,
@@ -23,6 +24,7 @@ DIALOGS: dict[str, Callable[[Runner, View, Dialog], None]] = {
     "bring_in": merge_dialogs.bring_in,
     "consolidate": consolidate_dialog.draw,
     "drafts": history_dialog.draw,
+    "export": export_dialog.draw,
     "fan": fan_dialog.draw,
     "matrix": matrix_dialog.draw,
     "pick": replay_dialogs.pick,

@@ -7,7 +7,6 @@ import streamlit as st
 
 from core import Node, Runner, Session, View
 from core.draft_history import final_draft
-from core.formats import markdown
 from core.meter import Meter
 from core.store.ledger import Filter
 from pages.components import (
@@ -42,7 +41,8 @@ def draw(
             _several(view, handle)
             _compare(runner, view)
             _recap(view, handle)
-            _export(runner, view)
+            _export(handle)
+            _menu(runner, session)
             with st.container(key="drawer_button", width="content"):
                 if st.button("Tree", icon=":material/account_tree:", help="Tree and settings"):
                     open_drawer()
@@ -116,34 +116,25 @@ def _title(runner: Runner, session: Session) -> None:
         )
 
 
-def _export(runner: Runner, view: View) -> None:
-    session, lineage = view.session, view.lineage
-    final = final_answer(runner, view)
+def _export(handle: Callable[[Act], None]) -> None:
+    with st.container(key="export", width="content"):
+        st.button(
+            "Export",
+            icon=":material/download:",
+            help="Take the answer, the branch or the whole session away as a file",
+            on_click=handle,
+            args=[{"action": "export"}],
+        )
+
+
+def _menu(runner: Runner, session: Session) -> None:
+    """What else can be done with the session."""
     with (
-        st.container(key="export", width="content"),
-        st.popover("Export", icon=":material/download:", help="Take it away, or to the bin"),
+        st.container(key="session_menu", width="content"),
+        st.popover(
+            "Session", icon=":material/more_vert:", help="Runs of this session, or to the bin"
+        ),
     ):
-        st.download_button(
-            "Final answer (Markdown)",
-            data=lambda: markdown.answer(final) if final else "",
-            file_name=markdown.file_name(session.title),
-            mime="text/markdown",
-            on_click="ignore",
-            disabled=final is None,
-            width="stretch",
-        )
-        st.download_button(
-            "This branch (Markdown)",
-            data=lambda: markdown.branch(
-                session, view.branch, lineage, runner.store.runs.of_nodes(n.id for n in lineage)
-            ),
-            file_name=markdown.file_name(session.title, "branch"),
-            mime="text/markdown",
-            on_click="ignore",
-            disabled=not lineage,
-            width="stretch",
-        )
-        st.divider()
         st.page_link(
             "runs.py",
             label="Runs of this session",

@@ -125,6 +125,14 @@ const ACTS = [
     tucked: true,
     only: ["assistant"],
   },
+  {
+    key: "export",
+    picture: "export",
+    label: "Export\u2026",
+    extra: true,
+    tucked: true,
+    only: ["user", "assistant"],
+  },
   { key: "bin", picture: "bin", label: "Move to bin", change: true, extra: true },
 ];
 
@@ -163,6 +171,7 @@ function perform(turn, key) {
     replay: () => view.act({ action: "replay", node }),
     rebase: () => view.act({ action: "rebase", node }),
     bring: () => view.act({ action: "bring_in", node }),
+    export: () => view.act({ action: "export", node }),
     bin: () => view.act({ action: "bin", node }),
   };
   acts[key]();

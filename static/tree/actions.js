@@ -219,6 +219,10 @@ function nodeItems(tree, row, node) {
       label: named('Draft history', name),
       run: () => tree.send({ action: 'drafts', branch: id }),
     })),
+    ...here.map(({ id, name }) => ({
+      label: named('Export branch\u2026', name),
+      run: () => tree.send({ action: 'export', branch: id }),
+    })),
     ...(run ? [{ label: 'Fold these messages', run: () => tree.refold(run) }] : []),
     ...(undoable.id
       ? [{ label: 'Undo last move', ...UNDO_KEYS, run: () => undo(tree, undoable.id) }]

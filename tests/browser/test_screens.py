@@ -110,7 +110,7 @@ def test_in_the_dark_nothing_has_a_light_background(
     desk.act(desk.answer(1), "Edit")
     assert light_share(desk) < 0.05
     desk.page.get_by_role("button", name="Export", exact=True).click()
-    expect(desk.page.get_by_role("button", name="Final answer (Markdown)")).to_be_visible()
+    expect(desk.page.get_by_role("button", name="Download", exact=True)).to_be_visible()
     assert light_share(desk) < 0.05
     desk.page.goto(f"{server.url}sessions")
     expect(desk.page.get_by_role("heading", name="Sessions")).to_be_visible()

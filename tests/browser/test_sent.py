@@ -268,7 +268,7 @@ def test_the_runs_of_a_session_are_one_click_away(desk: Desk) -> None:
     session = conversation(desk.server.store, title="One of many")
     add_run(desk.server.store, session)
     desk.open(session)
-    desk.page.get_by_role("button", name="Export").click()
+    desk.page.get_by_role("button", name="Session", exact=True).click()
     desk.page.get_by_role("link", name="Runs of this session").click()
     expect(desk.page.get_by_role("heading", name="Runs")).to_be_visible()
     expect(desk.page.locator(".totals")).to_contain_text("$0.0042")

@@ -4,15 +4,13 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Download, Locator, expect
+from playwright.sync_api import Locator, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core import Config
 from core.examples import examples
-from core.formats import markdown
 from tests.browser.desk import Desk, conversation
 
 TALK = ("first question", "first answer", "second question", "**second** answer: $5 -> ü\n")
@@ -184,48 +182,6 @@ def test_a_title_comes_from_the_first_line_and_can_be_changed(desk: Desk) -> Non
     expect(title).to_have_value("Renamed by hand")
 
 
-# --- export ----------------------------------------------------------------------------------
-
-
-def exported(desk: Desk, name: str) -> Download:
-    desk.page.get_by_role("button", name="Export", exact=True).click()
-    with desk.page.expect_download() as coming:
-        desk.page.get_by_role("button", name=name).click()
-    return coming.value
-
-
-def test_the_final_answer_is_exported_byte_by_byte(desk: Desk, tmp_path: Path) -> None:
-    desk.open(conversation(desk.server.store, *TALK, title="My Export"))
-    expect(desk.answer(2)).to_be_visible()
-    download = exported(desk, "Final answer (Markdown)")
-    download.save_as(tmp_path / "answer.md")
-    assert (tmp_path / "answer.md").read_bytes() == TALK[3].encode()
-    assert download.suggested_filename == "my-export.md"
-
-
-def test_the_answer_marked_final_is_the_one_that_is_exported(desk: Desk, tmp_path: Path) -> None:
-    desk.open(conversation(desk.server.store, *TALK))
-    desk.act(desk.answer(1), "Mark final")
-    expect(desk.row("first answer, final")).to_be_visible()
-    exported(desk, "Final answer (Markdown)").save_as(tmp_path / "answer.md")
-    assert (tmp_path / "answer.md").read_bytes() == TALK[1].encode()
-
-
-def test_the_branch_is_exported_byte_by_byte(desk: Desk, tmp_path: Path) -> None:
-    store = desk.server.store
-    session = conversation(store, *TALK, title="My Export", objective="O", done_when="D")
-    desk.open(session)
-    expect(desk.answer(2)).to_be_visible()
-    download = exported(desk, "This branch (Markdown)")
-    download.save_as(tmp_path / "branch.md")
-    branch = store.branches.of(session.id)[0]
-    lineage = store.nodes.lineage(branch.tip_id)
-    runs = store.runs.of_nodes(node.id for node in lineage)
-    expected = markdown.branch(session, branch, lineage, runs)
-    assert (tmp_path / "branch.md").read_bytes() == expected.encode()
-    assert download.suggested_filename == "my-export-branch.md"
-
-
 # --- sessions --------------------------------------------------------------------------------
 
 
@@ -239,7 +195,7 @@ def test_a_session_goes_to_the_bin_comes_back_and_is_deleted_for_good(desk: Desk
     store = desk.server.store
     session = conversation(store, *TALK, title="A session to throw away")
     desk.open(session)
-    desk.page.get_by_role("button", name="Export", exact=True).click()
+    desk.page.get_by_role("button", name="Session", exact=True).click()
     desk.page.get_by_role("button", name="Move session to the bin").click()
     expect(desk.page.get_by_role("heading", name="Start broad.")).to_be_visible()
     expect(desk.sidebar.get_by_role("button", name="A session to throw away")).to_have_count(0)

@@ -6,27 +6,32 @@ password in them. Then all there is is searched: logs of every logger at DEBUG, 
 printed, every byte beside the database, the ledger, exports, code of calls, and the page.
 """
 
+import io
 import json
 import logging
-import pkgutil
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import Config, Run, Runner, Store, endpoints, formats, keys
+from core import Config, Run, Runner, Store, endpoints, exporting, keys
 from core.errors import TurntreeError, UserError
 from core.exchange import FILES, exchange, written
-from core.formats import markdown
+from core.exporting import provenance
+from core.exporting.comparison import comparison
+from core.exporting.provenance_page import Kind, as_file
+from core.formats import writers
 from core.keys import endpoint_of
 from core.ledger import csv_lines
 from core.providers import adapter
 from core.store.ledger import Filter
+from core.types import AnswerTaken, Include, Taken
 from core.view import show
 from pages import backend
 from pages.components import thread
@@ -322,22 +327,38 @@ def search_code(desk: Desk) -> None:
         desk.clean("the code of a call", [written(sent, form) for form in FILES if sent.body])
 
 
-EXPORTS: Mapping[str, Callable[[Desk], Iterator[str]]] = {
-    "markdown": lambda desk: (
-        markdown.branch(session, branch, lineage, desk.store.runs.of_nodes(n.id for n in lineage))
-        for session in map(desk.store.sessions.get, desk.sessions)
-        for branch in desk.store.branches.of(session.id)
-        for lineage in [desk.store.nodes.lineage(branch.tip_id)]
-    ),
-}
-"""What each kind of file says of all sessions. A new kind must be put here."""
+def subjects(desk: Desk) -> Iterator[Taken]:
+    """Everything that can be exported of all sessions."""
+    for session_id in desk.sessions:
+        branches = desk.store.branches.of(session_id)
+        yield exporting.tree(desk.store, session_id)
+        yield comparison(desk.store, session_id, branch_ids=[one.id for one in branches])
+        for branch in branches:
+            taken = exporting.branch(desk.store, session_id, branch.id)
+            yield taken
+            for node in taken.nodes[-1:]:  # the branch has the words of all
+                yield exporting.answer(desk.store, session_id, node.id)
 
 
 def exports(desk: Desk) -> Iterator[str]:
-    assert {module.name for module in pkgutil.iter_modules(formats.__path__)} == set(EXPORTS)
-    for made in EXPORTS.values():
-        yield from made(desk)
+    """Every kind of file of every subject, with all that can be in it."""
+    include = Include(thinking=True, recaps="expanded")
+    for taken in subjects(desk):
+        for writer in writers(exporting.scope_of(taken)):
+            with suppress(UserError):  # an answer without code, a provider that cannot take it
+                yield unpacked(exporting.write(taken, writer.name, include).content)
+        if isinstance(taken, AnswerTaken):
+            manifest = provenance.manifest(desk.store, taken.node.session_id, taken.node.id)
+            yield from (as_file(manifest, kind).content.decode() for kind in get_args(Kind))
     yield "".join(csv_lines(desk.store.ledger.every(Filter())))
+
+
+def unpacked(content: bytes) -> str:
+    """A file as text; of an archive, what is in it."""
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        return content.decode("latin-1")
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return "\n".join(archive.read(name).decode("latin-1") for name in archive.namelist())
 
 
 def pages(desk: Desk) -> Iterator[str]:

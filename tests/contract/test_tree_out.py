@@ -118,7 +118,11 @@ def test_the_page_has_every_message_once_and_a_way_to_each() -> None:
     seen = Seen(written("tree_html", taken).decode())
     ids = [about["id"] for tag, about in seen.tags if tag == "article"]
     assert sorted(ids) == sorted(f"n{n}" for n in range(1, 11))
-    links = {about["href"] for tag, about in seen.tags if tag == "a" and "row" in (about.get("class") or "")}
+    links = {
+        about["href"]
+        for tag, about in seen.tags
+        if tag == "a" and "row" in (about.get("class") or "")
+    }
     assert links == {f"#{name}" for name in ids}
     assert "3 ways on from here" in seen.words
     assert "2 of 3" in seen.words

@@ -171,7 +171,14 @@ LAYERS = [
     {"core.briefing", "core.forecast", "core.recapping", "core.overflow", "core.preview"},
     {"core.launcher"},
     {"core.runner"},
-    {"core.backups", "core.consolidate", "core.drift", "core.exporting", "core.lanes", "core.script"},
+    {
+        "core.backups",
+        "core.consolidate",
+        "core.drift",
+        "core.exporting",
+        "core.lanes",
+        "core.script",
+    },
     {"core.fusing", "core.jobs", "core.judge", "core.merging", "core.winner"},
 ]
 """From the ground up: a room imports its own layer's rooms and those below."""
