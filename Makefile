@@ -14,6 +14,7 @@ run: .venv/ready-run
 test: .venv/ready-test
 	@$(BIN)/python -m core.local fetch tiny
 	@$(BIN)/python -m tests.browser.install
+	@$(BIN)/python -m tests.contract.office
 	$(BIN)/python -m pytest
 
 check: .venv/ready-test

@@ -89,7 +89,7 @@ def _starts(path: str) -> bool:
 
 def _ways() -> Iterator[list[str]]:
     """Commands that may install a Chromium, the system's own first."""
-    root = _as_root()
+    root = as_root()
     if root is not None and shutil.which("apt-get"):
         yield [*root, "apt-get", "update"]
         yield [*root, "apt-get", "install", "-y", "chromium", "fonts-liberation"]
@@ -100,7 +100,7 @@ def _ways() -> Iterator[list[str]]:
     yield [sys.executable, "-m", "playwright", "install", "chromium"]
 
 
-def _as_root() -> list[str] | None:
+def as_root() -> list[str] | None:
     """What to put before a command of the system's administrator, or None if we may not."""
     if os.geteuid() == 0:
         return []
