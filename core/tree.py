@@ -1,6 +1,6 @@
 """Pure functions on the tree: turns, siblings, common ancestors. No storage, no clock."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from core.types import Node
@@ -59,7 +59,7 @@ def last_answer(lineage: Sequence[Node]) -> Node | None:
     return next((node for node in reversed(lineage) if node.role == "assistant"), None)
 
 
-def free_name(wanted: str, taken: Sequence[str]) -> str:
+def free_name(wanted: str, taken: Collection[str]) -> str:
     """``wanted``, or the first of ``wanted 2``, ``wanted 3``, … that nobody has."""
     if wanted not in taken:
         return wanted

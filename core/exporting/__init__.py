@@ -5,11 +5,13 @@ and a provider's own JSON only when they are asked for.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from core.context import config_for, system_text
 from core.errors import NotFound, Unsupported
+from core.exporting import bodies
 from core.formats import writer
 from core.recap import choices_of
 from core.store import Store
@@ -20,7 +22,6 @@ from core.types import (
     BranchTaken,
     ComparisonTaken,
     Include,
-    Json,
     Node,
     Scope,
     Session,
@@ -29,6 +30,7 @@ from core.types import (
 )
 
 _NAME_BYTES = 120  # file systems take 255
+_MORE_BYTES = 40
 _NAME_WORDS = 8
 _DEVICES = {"con", "prn", "aux", "nul"} | {f"{d}{n}" for d in ("com", "lpt") for n in range(10)}
 
@@ -77,8 +79,8 @@ def branch(store: Store, session_id: str, branch_id: str, tip_id: str | None = N
         files=Files(store, nodes),
         system=system_text(config_for(session, found), session),
         checks=tuple(store.verdicts.checks(session_id)),
-        body=_body(store, session, found, nodes),
-        script=_script(store, session, found, nodes),
+        body=partial(bodies.body, store, session, found, nodes),
+        script=partial(bodies.script, store, session, found, nodes),
     )
 
 
@@ -162,9 +164,11 @@ def scope_of(taken: Taken) -> Scope:
 
 def file_name(title: str, *more: str, ending: str) -> str:
     """A name for a file that every system takes: letters, digits and dashes, not too long."""
-    told = [_plain(part) for part in (title, *more)]
-    kept = "-".join(filter(None, told))
-    short = kept.encode()[:_NAME_BYTES].decode(errors="ignore").strip("-") or "turntree"
+    told = [_cut(_plain(part), _MORE_BYTES) for part in more]
+    behind = "-".join(filter(None, told))[: _NAME_BYTES // 2]
+    # A long title gives way: what kind of file it is stays told.
+    room = _NAME_BYTES - len(behind.encode()) - 1
+    short = "-".join(filter(None, [_cut(_plain(title), room) or "turntree", behind]))
     safe = f"turntree-{short}" if short.lower() in _DEVICES else short
     return f"{safe}.{ending}" if ending else safe
 
@@ -175,6 +179,10 @@ _WORDS: Mapping[Scope, str] = {
     "tree": "a whole tree",
     "comparison": "a comparison",
 }
+
+
+def _cut(name: str, most: int) -> str:
+    return name.encode()[:most].decode(errors="ignore").strip("-")
 
 
 def _plain(part: str) -> str:
@@ -222,25 +230,3 @@ def _live(store: Store, session_id: str) -> tuple[Node, ...]:
         else:
             order.append(row["id"])
     return tuple(store.nodes.many(order))
-
-
-def _body(
-    store: Store, session: Session, found: Branch, nodes: Sequence[Node]
-) -> Callable[[str], Json]:
-    def body(provider: str) -> Json:
-        from core.exporting.bodies import body as made
-
-        return made(store, session, found, nodes, provider)
-
-    return body
-
-
-def _script(
-    store: Store, session: Session, found: Branch, nodes: Sequence[Node]
-) -> Callable[[str], str]:
-    def script(provider: str) -> str:
-        from core.exporting.bodies import script as made
-
-        return made(store, session, found, nodes, provider)
-
-    return script

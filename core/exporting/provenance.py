@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core.diff import compare
-from core.exporting import branch_through, node_of
+from core.exporting import File, branch_through, node_of
 from core.exporting.provenance_page import as_file, html, markdown
 from core.exporting.repeating import (
     Drift,
@@ -20,6 +20,7 @@ from core.exporting.repeating import (
     reruns,
     why_not,
 )
+from core.exporting.whole import bundle, unused
 from core.recap import choices_of
 from core.store import Store
 from core.tree import turns
@@ -39,6 +40,7 @@ from core.types import (
 __all__ = [
     "Drift",
     "as_file",
+    "beside",
     "digest",
     "drift",
     "drift_of",
@@ -85,6 +87,20 @@ def manifest(store: Store, session_id: str, node_id: str) -> dict[str, Json]:
         "reruns": [_rerun(one) for one in again],
         "reproduces": _verdict(again),
     }
+
+
+def beside(store: Store, file: File, session_id: str, node_id: str) -> File:
+    """An archive of an answer's file and, beside it, its manifest and the page that reads it.
+
+    Raises :class:`NotFound` for a message that the session does not have.
+    """
+    told = manifest(store, session_id, node_id)
+    more = [as_file(told, kind) for kind in ("json", "html")]
+    used: set[str] = set()
+    files = [(unused(one.name, used), one.content) for one in (file, *more)]
+    stem = file.name.partition(".")[0]
+    name = f"{stem}-with-provenance.zip"
+    return File(name=name, media_type="application/zip", content=bundle(*files))
 
 
 def digest(text: str) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from core.exporting import File, file_name
-from core.formats._page import facts, page, prose, text
-from core.formats._transcript import day, money
+from core.interchange.page import facts, page, rendered, shown
+from core.interchange.transcript import SPEAKERS, day, money
 
 Kind = Literal["json", "markdown", "html"]
 Manifest = Mapping[str, Any]
@@ -14,7 +14,6 @@ Rows = Sequence[Sequence[str]]
 Section = tuple[str, str, Rows]
 """A heading, a sentence, and a table whose first row is the head."""
 
-_WHO = {"user": "You", "assistant": "Model", "system": "System", "tool": "Tool"}
 _OUTCOMES = {
     "same": "gave the same words",
     "alike": "gave nearly the same words",
@@ -23,6 +22,7 @@ _OUTCOMES = {
 _SHORT = 12  # characters of a hash that tell two apart
 _ONE_LINE = 30  # characters
 _NOTHING = "—"
+_STYLE = "main { max-width: 72rem; } .one { white-space: nowrap; }\n"
 
 
 def as_file(manifest: Manifest, kind: Kind) -> File:
@@ -52,16 +52,16 @@ def markdown(manifest: Manifest) -> str:
 
 def html(manifest: Manifest) -> str:
     """The page as HTML that stands alone."""
-    body = [f"<h1>{text(_title(manifest))}</h1>", f"<p>{text(verdict(manifest))}</p>"]
+    body = [f"<h1>{shown(_title(manifest))}</h1>", f"<p>{shown(verdict(manifest))}</p>"]
     body.append(facts(list(head(manifest))))
     for heading, sentence, rows in sections(manifest):
-        body.append(f"<h2>{text(heading)}</h2>")
-        body += [f"<p>{text(sentence)}</p>"] if sentence else []
+        body.append(f"<h2>{shown(heading)}</h2>")
+        body += [f"<p>{shown(sentence)}</p>"] if sentence else []
         body += [_grid(rows)] if len(rows) > 1 else []
     for recap in manifest["recaps"]:
-        label = text(f"Recap {recap['recap_id']}")
-        body.append(f"<details><summary>{label}</summary>{prose(recap['text'])}</details>")
-    return page(_title(manifest), "\n".join(body), kind="wide").decode()
+        label = shown(f"Recap {recap['recap_id']}")
+        body.append(f"<details><summary>{label}</summary>{rendered(recap['text'])}</details>")
+    return page(_title(manifest), "\n".join(["<main>", *body, "</main>"]), _STYLE)
 
 
 def verdict(manifest: Manifest) -> str:
@@ -116,7 +116,7 @@ def sections(manifest: Manifest) -> Iterator[Section]:
 def _path(manifest: Manifest) -> Rows:
     rows = [["Turn", "Who", "When", "Characters", "SHA-256", "Message"]]
     for one in manifest["path"]:
-        who = one["model"] or _WHO[one["role"]]
+        who = one["model"] or SPEAKERS[one["role"]]
         note = {"hand-edited": " (edited by hand)", "import": " (imported)"}.get(one["author"], "")
         files = "".join(f", {file['name']}" for file in one["files"])
         rows.append(
@@ -209,15 +209,15 @@ def _table(rows: Rows) -> list[str]:
 
 def _grid(rows: Rows) -> str:
     first, *rest = rows
-    head = "".join(f"<th>{text(one)}</th>" for one in first)
+    head = "".join(f"<th>{shown(one)}</th>" for one in first)
     body = "".join("<tr>" + "".join(map(_td, row)) + "</tr>\n" for row in rest)
-    return f'<div class="scroll"><table><tr>{head}</tr>\n{body}</table></div>'
+    return f'<div class="scroll"><table class="grid"><tr>{head}</tr>\n{body}</table></div>'
 
 
 def _td(words: str) -> str:
     """A cell; what is short stays on one line."""
     kind = ' class="one"' if len(words) <= _ONE_LINE else ""
-    return f"<td{kind}>{text(words)}</td>"
+    return f"<td{kind}>{shown(words)}</td>"
 
 
 def _title(manifest: Manifest) -> str:
@@ -227,7 +227,7 @@ def _title(manifest: Manifest) -> str:
 def _author(answer: Manifest) -> str:
     if answer["author"] == "hand-edited":
         return "a person, by hand"
-    return str(_WHO[answer["role"]])
+    return SPEAKERS[answer["role"]]
 
 
 def _cost(nanodollars: int | None, unknown: int) -> str:

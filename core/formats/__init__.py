@@ -16,6 +16,7 @@ from core.interchange.source import SeveralFiles
 from core.types import Damaged, Reader, Scope, Source, Writer
 
 _SURE, _VERY_SURE = 0.5, 0.9
+_LIST = "See: python -m core.formats list --formats"
 
 
 @cache
@@ -44,7 +45,7 @@ def writer(name: str) -> Writer:
     """The format called ``name``, to write. Raises :class:`NotFound`."""
     found = formats().get(name)
     if not isinstance(found, Writer):
-        raise NotFound(f"No format that can be written is called {name!r}.", hint="See the list.")
+        raise NotFound(f"No format that can be written is called {name!r}.", hint=_LIST)
     return found
 
 
@@ -52,7 +53,7 @@ def reader(name: str) -> Reader:
     """The format called ``name``, to read. Raises :class:`NotFound`."""
     found = formats().get(name)
     if not isinstance(found, Reader):
-        raise NotFound(f"No format that can be read is called {name!r}.", hint="See the list.")
+        raise NotFound(f"No format that can be read is called {name!r}.", hint=_LIST)
     return found
 
 

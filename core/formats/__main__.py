@@ -14,22 +14,33 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 from core import exporting
 from core.errors import BadFile, NotFound, StoreError, TurntreeError, UserError
 from core.exporting import whole
-from core.exporting.comparison import comparison
+from core.exporting.provenance import beside
 from core.formats import formats, writer
 from core.formats._console import Interrupted, bar, interruptible, print_out, say, target, tell
 from core.importing import Preview, Report, preview, take
 from core.interchange.source import FileSource
 from core.store import Store
-from core.types import Config, Include, Json, Reader, Stop, Taken, Writer
+from core.types import (
+    AnswerTaken,
+    Config,
+    Damaged,
+    Include,
+    Json,
+    LeftOut,
+    Reader,
+    Scope,
+    Stop,
+    Writer,
+)
 
 DONE, PARTLY, USAGE, NOTHING, NO_DATABASE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 _LOCAL = Config(provider="local", model="")
@@ -73,8 +84,8 @@ def _list(wanted: argparse.Namespace, stop: Stop) -> int:
         ids = whole.every(store, binned=wanted.binned)
         rows = [_row(store, session_id) for session_id in ids]
     if wanted.json:
-        print_out(json.dumps(rows, ensure_ascii=False, indent=2))
-    for row in [] if wanted.json else rows:
+        return _print_json(rows)
+    for row in rows:
         bin_mark = "  (in the bin)" if row["binned"] else ""
         print_out(
             f"{row['id']}  {row['updated_at']}  {row['messages']:>6,}  {row['title']}{bin_mark}"
@@ -105,11 +116,16 @@ def _list_formats(*, as_json: bool) -> int:
         for one in sorted(formats().values(), key=lambda one: str(one.name))
     ]
     if as_json:
-        print_out(json.dumps(rows, ensure_ascii=False, indent=2))
-    for row in [] if as_json else rows:
+        return _print_json(rows)
+    for row in rows:
         does = ["import"] if row["reads"] else []
         does += [f"export of {', '.join(row['writes'])}"] if row["writes"] else []
         print_out(f"{row['name']:<22}{row['label']:<38}{'; '.join(does)}")
+    return DONE
+
+
+def _print_json(value: Json) -> int:
+    print_out(json.dumps(value, ensure_ascii=False, indent=2))
     return DONE
 
 
@@ -147,6 +163,7 @@ def _export_each(
         tools=not wanted.no_tools,
         metadata=not wanted.no_metadata,
         recaps=wanted.recaps,
+        pieces=wanted.pieces,
     )
     done, used = 0, set[str]()
     with bar("Files", len(ids)) as told:
@@ -154,43 +171,31 @@ def _export_each(
             if stop.is_set():
                 return INTERRUPTED
             try:
-                file = exporting.write(
-                    _subject(store, found, session_id, wanted), found.name, include
-                )
+                file = _made(store, found, session_id, wanted, include)
+                name = whole.unused(file.name, used)
+                with target(wanted, name, several=len(ids) > 1) as stream:
+                    stream.write(file.content)
             except UserError as error:
                 say(f"{store.sessions.get(session_id).title}: {error.message} {error.hint}")
             else:
-                name = file.name if file.name not in used else f"{session_id}-{file.name}"
-                used.add(name)
-                with target(wanted, name, several=len(ids) > 1) as stream:
-                    stream.write(file.content)
                 done += 1
             told(number)
     return DONE if done == len(ids) else PARTLY if done else NOTHING
 
 
-def _subject(store: Store, found: Writer, session_id: str, wanted: argparse.Namespace) -> Taken:
-    """What of a session the format is made of: a tree, a branch, the final answer, or the latest
-    comparison; the first that it can hold."""
-    session = store.sessions.get(session_id)
-    if "tree" in found.scopes:
-        return exporting.tree(store, session_id)
-    if "branch" in found.scopes:
-        named = [one.id for one in store.branches.of(session_id) if one.name == wanted.branch]
-        if wanted.branch and not named:
-            raise NotFound(f"It has no branch called {wanted.branch!r}.", hint="See its page.")
-        return exporting.branch(store, session_id, [*named, str(session.current_branch_id)][0])
-    if "answer" in found.scopes:
-        finals = store.nodes.finals(session_id)
-        tip = store.branches.get(str(session.current_branch_id)).tip_id
-        answers = [one.id for one in store.nodes.lineage(tip) if one.role == "assistant"]
-        if not [*answers, *finals]:
-            raise UserError("It has no answer yet.", hint="Ask for one first.")
-        return exporting.answer(store, session_id, [*answers, *finals][-1])
-    standing = store.comparisons.of(session_id)
-    if not standing:
-        raise UserError("It has no comparison.", hint="Compare branches first.")
-    return comparison(store, session_id, standing[0].id)
+def _made(
+    store: Store, found: Writer, session_id: str, wanted: argparse.Namespace, include: Include
+) -> exporting.File:
+    """A session's file; with --provenance an archive of the answer and where it came from."""
+    taken = whole.of_session(
+        store, session_id, found.name, scope=wanted.of, branch_name=wanted.branch or ""
+    )
+    file = exporting.write(taken, found.name, include)
+    if not wanted.provenance:
+        return file
+    if not isinstance(taken, AnswerTaken):
+        raise UserError("Provenance goes beside an answer.", hint="Say: --of answer.")
+    return beside(store, file, session_id, taken.node.id)
 
 
 def _id_of(store: Store, given: str) -> str:
@@ -226,28 +231,32 @@ def _import_one(
     store: Store, path: Path, chosen: set[int] | None, wanted: argparse.Namespace, stop: Stop
 ) -> int:
     source = FileSource(path)
-    with bar("Conversations") as told:
-        if wanted.dry_run:
-            looked = preview(store, source, lambda done, _: told(done), stop)
-        else:
-            recent = store.sessions.recent(1)
-            config = store.sessions.get(recent[0]["id"]).config if recent else _LOCAL
-            report = take(
-                store,
-                source,
-                config=Config(provider=config.provider, model=config.model),
-                chosen=chosen,
-                progress=lambda done, _: told(done),
-                stop=stop,
-            )
     if wanted.dry_run:
+        with bar("Conversations") as told:
+            looked = preview(store, source, lambda done, _: told(done), stop)
         return _show_preview(looked, as_json=wanted.json)
+    with bar("Conversations") as told:
+        report = take(
+            store,
+            source,
+            config=_next_config(store),
+            chosen=chosen,
+            progress=lambda done, _: told(done),
+            stop=stop,
+        )
     return _show_report(report, as_json=wanted.json)
+
+
+def _next_config(store: Store) -> Config:
+    """What the next answers are asked with: the model of the latest session."""
+    recent = store.sessions.recent(1)
+    config = store.sessions.get(recent[0]["id"]).config if recent else _LOCAL
+    return Config(provider=config.provider, model=config.model)
 
 
 def _show_preview(looked: Preview, *, as_json: bool) -> int:
     if as_json:
-        print_out(json.dumps(asdict(looked), ensure_ascii=False, indent=2))
+        _print_json(asdict(looked))
     else:
         print_out(f"{looked.name}: {len(looked.found):,} conversations")
         for one in looked.found:
@@ -256,26 +265,20 @@ def _show_preview(looked: Preview, *, as_json: bool) -> int:
                 f"{one.number + 1:>5}  {one.label:<18}{one.messages:>6,} messages{known}"
                 f"  {one.branches:>3} branches  {one.title or 'Untitled'}"
             )
-            for left in one.left_out:
-                print_out(f"{'':>7}left out: {left.what} ({left.count:,}): {left.why}")
-            for repair in one.repairs:
-                print_out(f"{'':>7}repaired: {repair}")
+            _show_changes(one.left_out, one.repairs, indent=7)
         _show_damages(looked.damaged, looked.broke)
     return PARTLY if looked.damaged or looked.broke else DONE
 
 
 def _show_report(report: Report, *, as_json: bool) -> int:
     if as_json:
-        print_out(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+        _print_json(asdict(report))
     else:
         print_out(
             f"{report.name}: {report.new:,} new, {report.extended:,} extended,"
             f" {report.unchanged:,} unchanged; {report.messages:,} messages, all read back"
         )
-        for left in report.left_out:
-            print_out(f"  left out: {left.what} ({left.count:,}): {left.why}")
-        for repair in report.repairs:
-            print_out(f"  repaired: {repair}")
+        _show_changes(report.left_out, report.repairs, indent=2)
         for note in report.notes:
             print_out(f"  note: {note}")
         _show_damages(report.damaged, report.broke)
@@ -284,7 +287,14 @@ def _show_report(report: Report, *, as_json: bool) -> int:
     return PARTLY if report.damaged or report.broke else DONE
 
 
-def _show_damages(damaged: Sequence[Any], broke: str) -> None:
+def _show_changes(left_out: Iterable[LeftOut], repairs: Iterable[str], *, indent: int) -> None:
+    for left in left_out:
+        print_out(f"{'':>{indent}}left out: {left.what} ({left.count:,}): {left.why}")
+    for repair in repairs:
+        print_out(f"{'':>{indent}}repaired: {repair}")
+
+
+def _show_damages(damaged: Iterable[Damaged], broke: str) -> None:
     for one in damaged:
         print_out(f"  not read: {one.place}: {one.why}")
     if broke:
@@ -353,6 +363,9 @@ def _add_export(command: argparse.ArgumentParser) -> None:
     command.add_argument("--format", default="native", help="by its name in list --formats")
     command.add_argument("--out", metavar="FILE|FOLDER|-", help="else here, named for the session")
     command.add_argument("--force", action="store_true", help="replace what is there")
+    command.add_argument("--of", choices=get_args(Scope), help="what of each, if not the most")
+    command.add_argument("--pieces", choices=("all", "code", "tables"), default="all")
+    command.add_argument("--provenance", action="store_true", help="beside an answer, as a zip")
     command.add_argument("--branch", metavar="NAME", help="else the one that is open")
     command.add_argument("--thinking", action="store_true", help="with the models' reasoning")
     command.add_argument("--no-tools", action="store_true", help="without tool calls")

@@ -1,6 +1,7 @@
 """What a command at a terminal is made of: files, bars, words, and Ctrl-C."""
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -25,7 +26,8 @@ def target(wanted: argparse.Namespace, name: str, *, several: bool = False) -> I
         yield cast("BinaryIO", sys.stdout.buffer)
         return
     out = Path(wanted.out or ".")
-    path = out / name if several or out.is_dir() or wanted.out is None else out
+    folder = several or out.is_dir() or wanted.out is None or str(wanted.out).endswith(os.sep)
+    path = out / name if folder else out
     if path.exists() and not wanted.force:
         raise UserError(f"{path} is there already.", hint="Name another file, or add --force.")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,13 +71,17 @@ def interruptible(stop: Stop) -> Iterator[None]:
 
 def print_out(words: str) -> None:
     """What was asked for, on a line of its own; no control characters of somebody's titles."""
+    print(_shown(words), flush=True)
+
+
+def _shown(words: str) -> str:
     shown = "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in words)
-    print(shown.encode(errors="replace").decode(), flush=True)
+    return shown.encode(errors="replace").decode()
 
 
 def say(words: str) -> None:
-    """What is said beside it."""
-    print(words, file=sys.stderr, flush=True)
+    """What is said beside it; titles and names have no control characters here either."""
+    print(_shown(words), file=sys.stderr, flush=True)
 
 
 def tell(error: TurntreeError) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from core.interchange import fields, streams
 from core.types import Json, Parts, Text, Thinking, ToolCall, ToolResult
 
-_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]++)="([^"]*)"')
 _FOLDED = ("reasoning", "tool_calls", "code_interpreter")
 
 

@@ -5,12 +5,10 @@ blocks. Read as one conversation, a list of them, or a bare list of messages; th
 Plain words with two roles could be OpenAI's as well: a sign of the one it is decides.
 """
 
-import json
 from collections.abc import Iterator
 
-from core.errors import UserError
-from core.interchange import streams
-from core.interchange.dialects import conversation, look
+from core.interchange.dialects import conversations, look
+from core.interchange.requested import request
 from core.types import BranchTaken, Carried, Damaged, Include, Scope, Source
 
 
@@ -31,21 +29,11 @@ class AnthropicMessages:
 
     def read(self, source: Source) -> Iterator[Carried | Damaged]:
         """The conversation, or each of several."""
-        layout, _ = look(source)
-        if layout == "messages":
-            messages = [value for _, value in streams.items(source)]
-            yield from streams.each(iter([(source.name, messages)]), conversation)
-        else:
-            many = streams.decoded_head(source).lstrip().startswith("[")
-            yield from streams.each(
-                streams.items(source), lambda value: conversation(value, one_of_many=many)
-            )
+        yield from conversations(source)
 
     def write(self, taken: BranchTaken, include: Include) -> bytes:
         """The whole branch as a request. Raises ``UserError`` for files that do not go in."""
-        if taken.body is None:
-            raise UserError("This branch cannot be written as a request.", hint="Reload the page.")
-        return (json.dumps(taken.body("anthropic"), ensure_ascii=False, indent=2) + "\n").encode()
+        return request(taken, "anthropic")
 
 
 FORMAT = AnthropicMessages()

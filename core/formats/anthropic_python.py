@@ -3,7 +3,7 @@
 What was answered then stands beside, to compare. The key comes from the environment.
 """
 
-from core.errors import UserError
+from core.interchange.requested import program
 from core.types import BranchTaken, Include, Scope
 
 
@@ -19,9 +19,7 @@ class AnthropicPython:
 
     def write(self, taken: BranchTaken, include: Include) -> bytes:
         """The program. Raises ``UserError`` where nothing was asked, or a file does not go in."""
-        if taken.script is None:
-            raise UserError("This branch cannot be written as a program.", hint="Reload the page.")
-        return taken.script("anthropic").encode()
+        return program(taken, "anthropic")
 
 
 FORMAT = AnthropicPython()

@@ -23,7 +23,7 @@ from core.formats._chatgpt_words import (
     why_hidden,
     words_of,
 )
-from core.interchange import exports, fields, streams, times
+from core.interchange import exports, fields, outline, streams, times
 from core.interchange.growing import Grain, grow, left_out
 from core.types import (
     AttachmentRef,
@@ -58,7 +58,6 @@ _NODE_KEYS = frozenset({"message", "parent", "children"})
 _CONVERSATION_KEYS = frozenset({("current_node",), ("conversation_id",)})
 _FIRST_KEYS = frozenset({"conversation_id", "title"})
 _BEFORE_MAPPING = _FIRST_KEYS | {"id", "create_time", "update_time", "current_node"}
-_WRAP = "conversations"
 
 
 class ChatGPT:
@@ -70,30 +69,20 @@ class ChatGPT:
     def recognise(self, source: Source) -> float:
         """Sure of a ``mapping`` of nodes, in a file or in one of an archive's; less so of fields
         that only its conversations have, where the mapping is further down."""
-        if exports.holds(source, _is_ours):
+        if exports.holds(source, _has_mapping):
             return 0.95
-        keys = {path[0] for path in exports.outline(source) if len(path) == 1}
+        keys = {path[0] for path in outline.keys(source) if len(path) == 1}
         return 0.6 if keys >= _FIRST_KEYS and keys <= _BEFORE_MAPPING else 0.0
 
     def read(self, source: Source) -> Iterator[Carried | Damaged]:
         """The conversations, shard after shard, in their order."""
         files = Files(source.members)
         yield from exports.conversations(
-            source, _is_ours, lambda value: _Reading(value, files).carried(), _under
+            source, _has_mapping, lambda value: _Reading(value, files).carried()
         )
 
 
-def _is_ours(source: Source) -> bool:
-    paths = exports.outline(source)
-    return _has_mapping(paths) or _has_mapping(exports.within(paths, _WRAP))
-
-
-def _under(source: Source) -> str:
-    wrapped = exports.within(exports.outline(source), _WRAP)
-    return _WRAP if _has_mapping(wrapped) else ""
-
-
-def _has_mapping(paths: exports.Paths) -> bool:
+def _has_mapping(paths: outline.Keys) -> bool:
     if ("mapping",) not in paths:
         return False
     return not paths.isdisjoint(_CONVERSATION_KEYS) or any(
@@ -260,6 +249,8 @@ class _Reading:
             if tool := tool_called(message):
                 return (ToolCall(id=key, name=tool, arguments=words),), "machinery"
         parts: tuple[Part, ...] = self._attached(content, metadata, marks)
+        if cited := len(fields.several(metadata, "citations")):
+            self._lost["sources of answers", "only the words of an answer come along"] += cited
         if words:
             parts = (*parts, Text(text=words))
         if parts or marks:

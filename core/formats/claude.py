@@ -12,7 +12,7 @@ come in any order; without it the list is the conversation. Pasted text is in
 
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
@@ -20,7 +20,7 @@ from mimetypes import guess_type
 from typing import Any
 
 from core.errors import BadFile
-from core.interchange import exports, fields, streams, times
+from core.interchange import exports, fields, outline, streams, times
 from core.interchange.growing import Grain, grow, left_out
 from core.types import (
     AttachmentRef,
@@ -46,7 +46,6 @@ _ROOTS = frozenset(
     {"", "00000000-0000-4000-8000-000000000000", "00000000-0000-0000-0000-000000000000"}
 )
 _STAND_IN = "This block is not supported on your current device yet."
-_WRAP = "conversations"
 _SPEAKS = {("messages", "sender"), ("messages", "uuid")}
 _NOT_THERE = "their bytes are not in the file"
 _SPOKEN = frozenset({"text", "voice_note", "image", "document", "file"})
@@ -61,26 +60,16 @@ class Claude:
 
     def recognise(self, source: Source) -> float:
         """Sure of ``chat_messages``, in a file or in one of an archive's."""
-        return 0.95 if exports.holds(source, _is_ours) else 0.0
+        return 0.95 if exports.holds(source, _has_messages) else 0.0
 
     def read(self, source: Source) -> Iterator[Carried | Damaged]:
         """The conversations, in their order."""
         yield from exports.conversations(
-            source, _is_ours, lambda value: _Reading(value).carried(), _under
+            source, _has_messages, lambda value: _Reading(value).carried()
         )
 
 
-def _is_ours(source: Source) -> bool:
-    paths = exports.outline(source)
-    return _has_messages(paths) or _has_messages(exports.within(paths, _WRAP))
-
-
-def _under(source: Source) -> str:
-    wrapped = exports.within(exports.outline(source), _WRAP)
-    return _WRAP if _has_messages(wrapped) else ""
-
-
-def _has_messages(paths: exports.Paths) -> bool:
+def _has_messages(paths: outline.Keys) -> bool:
     return ("chat_messages",) in paths or paths >= _SPEAKS
 
 
@@ -206,6 +195,7 @@ class _Said:
         self._parts: list[Part] = []
         self._refs: dict[str, AttachmentRef] = {}
         self._open: dict[str, str] = {}  # calls without a result yet: id to tool
+        self._by_tool: dict[str, deque[str]] = {}
         self.missing: list[str] = []
 
     def parts(self, message: Mapping[str, Json]) -> Parts:
@@ -231,6 +221,8 @@ class _Said:
         kind = block.get("type")
         if kind == "text" or (kind is None and "text" in block):
             self._say(fields.words(block, "text"))
+            if cited := len(fields.several(block, "citations")):
+                self._lost["sources of answers", "only the words of an answer come along"] += cited
         elif kind == "thinking":
             if thought := fields.words(block, "thinking", "text"):
                 self._parts.append(Thinking(text=thought))
@@ -259,13 +251,14 @@ class _Said:
         key = fields.words(block, "id") or f"{self._key}:{len(self._parts)}"
         name = fields.words(block, "name")
         self._open[key] = name
+        self._by_tool.setdefault(name, deque()).append(key)
         arguments = streams.compact(block.get("input"))
         self._parts.append(ToolCall(id=key, name=name, arguments=arguments))
 
     def _result(self, block: Mapping[str, Json]) -> None:
         name = fields.words(block, "name")
         given = fields.words(block, "tool_use_id")
-        call = given or next((key for key, tool in self._open.items() if tool == name), "")
+        call = given or self._waiting(name)
         self._parts.append(
             ToolResult(
                 call_id=call,
@@ -275,6 +268,13 @@ class _Said:
             )
         )
         self._open.pop(call, None)
+
+    def _waiting(self, name: str) -> str:
+        """The first call of a tool that has no result yet; nothing where none waits."""
+        calls = self._by_tool.get(name, deque())
+        while calls and calls[0] not in self._open:
+            calls.popleft()
+        return calls[0] if calls else ""
 
     def _told(self, content: Json) -> str:
         """What a tool answered: its texts, and whatever else it gave as JSON."""

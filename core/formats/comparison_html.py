@@ -12,11 +12,11 @@ from core.interchange.compared import (
     figures,
     in_words,
     label,
-    speaker,
     table,
     verdicts,
 )
 from core.interchange.page import page, rendered, shown
+from core.interchange.transcript import speaker
 from core.types import ComparisonTaken, Difference, Include, Node, Scope
 
 _STYLE = Path(__file__).with_suffix(".css").read_text("utf-8")

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from core.formats._words import closed, fenced
+from core.interchange.blocks import closed, fenced
 from core.interchange.compared import (
     extras,
     figures,
     in_words,
     label,
-    speaker,
     verdicts,
 )
+from core.interchange.transcript import speaker
 from core.types import ComparisonTaken, Include, LaneTaken, Node, Scope, well_formed
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")

@@ -18,8 +18,8 @@ from docx.shared import Pt, RGBColor
 from docx.table import Table
 from docx.text.paragraph import Paragraph
 
-from core.formats._transcript import OPTIONS, Entry, Said, transcript
-from core.formats._words import Block, Span, Spans, blocks
+from core.interchange.blocks import Block, Span, Spans, blocks
+from core.interchange.transcript import OPTIONS, Entry, Said, transcript
 from core.types import AnswerTaken, BranchTaken, Include, Scope, well_formed
 
 _STEP = Pt(18)

@@ -2,14 +2,16 @@
 
 import base64
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from core.formats._page import code, facts, page, prose, text
-from core.formats._transcript import OPTIONS, Entry, Said, transcript
+from core.interchange.page import code, facts, page, rendered, shown
+from core.interchange.transcript import OPTIONS, Entry, Said, transcript
 from core.types import AnswerTaken, AttachmentRef, BranchTaken, Include, Scope
 
 _DRAWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MOST_BYTES = 8 * 1024 * 1024
 """Of one picture that is put into the file; a larger one is named only."""
+_STYLE = Path(__file__).with_suffix(".css").read_text("utf-8")
 
 
 class Html:
@@ -25,11 +27,11 @@ class Html:
     def write(self, taken: AnswerTaken | BranchTaken, include: Include) -> bytes:
         """The words of an answer and nothing else, or the transcript of a branch."""
         if isinstance(taken, AnswerTaken):
-            return page(taken.title, prose(taken.text))
+            return page(taken.title, f"<main>{rendered(taken.text)}</main>", lang="").encode()
         told = transcript(taken, include)
-        body = [f"<h1>{text(told.title)}</h1>", facts(told.lines)]
+        body = [f'<h1 dir="auto">{shown(told.title)}</h1>', facts(told.lines)]
         body += (_entry(entry, taken.files) for entry in told.entries)
-        return page(told.title, "\n".join(body))
+        return page(told.title, "\n".join(["<main>", *body, "</main>"]), _STYLE).encode()
 
 
 FORMAT = Html()
@@ -37,9 +39,9 @@ FORMAT = Html()
 
 def _entry(entry: Entry, files: Mapping[str, bytes]) -> str:
     inside = "\n".join(_pieces(entry, files))
-    said = f'<p class="facts">{text(entry.facts)}</p>' if entry.facts else ""
+    said = f'<p class="muted small">{shown(entry.facts)}</p>' if entry.facts else ""
     return (
-        f'<article class="{text(entry.role)}">\n<h2>{text(entry.heading)}</h2>\n'
+        f'<article class="{shown(entry.role)}">\n<h2>{shown(entry.heading)}</h2>\n'
         f"{said}\n{inside}\n</article>"
     )
 
@@ -49,23 +51,23 @@ def _pieces(entry: Entry, files: Mapping[str, bytes]) -> Iterator[str]:
         if said.file is not None:
             yield _file(said.file, files)
         elif said.kind in ("text", "recap"):
-            yield prose(said.text)
+            yield rendered(said.text)
         else:
             yield _folded(said)
 
 
 def _folded(said: Said) -> str:
-    words = code(said.text) if said.code else prose(said.text)
-    return f"<details><summary>{text(said.label)}</summary>\n{words}</details>"
+    words = f'<div class="md">{code(said.text)}</div>' if said.code else rendered(said.text)
+    return f"<details><summary>{shown(said.label)}</summary>\n{words}</details>"
 
 
 def _file(file: AttachmentRef, files: Mapping[str, bytes]) -> str:
     """A picture, where its bytes are here; else the name."""
-    named = f'<p class="label">Attached: {text(file.name)}</p>'
+    named = f'<p class="muted small">Attached: {shown(file.name)}</p>'
     content = files.get(file.sha256, b"") if file.media_type in _DRAWN else b""
     if not content or len(content) > _MOST_BYTES:
         return named
     data = base64.b64encode(content).decode()
     return (
-        f'{named}\n<p><img alt="{text(file.name)}" src="data:{file.media_type};base64,{data}"></p>'
+        f'{named}\n<p><img alt="{shown(file.name)}" src="data:{file.media_type};base64,{data}"></p>'
     )

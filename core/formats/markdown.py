@@ -1,22 +1,10 @@
 """Markdown: an answer exactly as it was written, or a branch as a readable transcript."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from core.formats._transcript import OPTIONS, Entry, Said, transcript
-from core.formats._words import closed, fenced
-from core.types import (
-    AnswerTaken,
-    Branch,
-    BranchTaken,
-    Include,
-    Node,
-    Run,
-    Scope,
-    Session,
-)
-
-_NAME_BYTES = 120  # file systems take 255
+from core.interchange.blocks import closed, fenced
+from core.interchange.transcript import OPTIONS, Entry, Said, transcript
+from core.types import AnswerTaken, BranchTaken, Include, Scope
 
 
 class Markdown:
@@ -33,13 +21,13 @@ class Markdown:
         """The words of an answer and nothing else, or the transcript of a branch."""
         if isinstance(taken, AnswerTaken):
             return taken.text.encode("utf-8", "replace")
-        return written(taken, include).encode("utf-8", "replace")
+        return _written(taken, include).encode("utf-8", "replace")
 
 
 FORMAT = Markdown()
 
 
-def written(taken: BranchTaken, include: Include) -> str:
+def _written(taken: BranchTaken, include: Include) -> str:
     """The transcript: title, what the conversation is for, and every message under its turn."""
     told = transcript(taken, include)
     lines = [f"# {_line(told.title)}", ""]
@@ -86,33 +74,3 @@ def _quoted(text: str) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-# --- as the header of the conversation uses it ----------------------------------------------------
-
-
-def answer(node: Node) -> str:
-    """Exactly the words of an answer, with no chat around it."""
-    return node.text
-
-
-def branch(
-    session: Session, branch: Branch, lineage: Sequence[Node], runs: Mapping[str, Run]
-) -> str:
-    """A transcript: objective, then every message under its turn and its model."""
-    taken = BranchTaken(
-        session=session,
-        branch=branch,
-        nodes=tuple(lineage),
-        config=session.config,
-        runs=runs,
-        models={node: run.resolved_model or run.config.model for node, run in runs.items()},
-    )
-    return written(taken, Include(metadata=False, tools=False, recaps="none"))
-
-
-def file_name(title: str, suffix: str = "") -> str:
-    """A name for the file that every system takes."""
-    words = "-".join(re.findall(r"\w+", title.lower())[:8])
-    short = words.encode()[:_NAME_BYTES].decode(errors="ignore").strip("-")
-    return ("-".join(filter(None, [short, suffix])) or "turntree") + ".md"

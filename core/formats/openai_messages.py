@@ -6,12 +6,12 @@ conversation, a list of them, a bare list of messages, or a message a line as gp
 None of these has ids.
 """
 
-import json
 from collections.abc import Iterator
 
-from core.errors import BadFile, UserError
+from core.errors import BadFile
 from core.interchange import streams
-from core.interchange.dialects import conversation, gathered, look
+from core.interchange.dialects import conversations, gathered, look
+from core.interchange.requested import request
 from core.interchange.turns import Turns
 from core.types import BranchTaken, Carried, Damaged, Include, Json, Scope, Source
 
@@ -34,22 +34,11 @@ class OpenAIMessages:
     def read(self, source: Source) -> Iterator[Carried | Damaged]:
         """The conversation, or each of several."""
         layout, _ = look(source)
-        if layout == "messages":
-            messages = [value for _, value in streams.items(source)]
-            yield from streams.each(iter([(source.name, messages)]), conversation)
-        elif layout == "message lines":
-            yield from _line_by_line(source)
-        else:
-            many = streams.decoded_head(source).lstrip().startswith("[")
-            yield from streams.each(
-                streams.items(source), lambda value: conversation(value, one_of_many=many)
-            )
+        yield from _line_by_line(source) if layout == "message lines" else conversations(source)
 
     def write(self, taken: BranchTaken, include: Include) -> bytes:
         """The whole branch as a request. Raises ``UserError`` for files that do not go in."""
-        if taken.body is None:
-            raise UserError("This branch cannot be written as a request.", hint="Reload the page.")
-        return (json.dumps(taken.body("compatible"), ensure_ascii=False, indent=2) + "\n").encode()
+        return request(taken, "compatible")
 
 
 def _line_by_line(source: Source) -> Iterator[Carried | Damaged]:

@@ -3,9 +3,7 @@
 It is read back by the format of OpenAI messages, which knows both protocols.
 """
 
-import json
-
-from core.errors import UserError
+from core.interchange.requested import request
 from core.types import BranchTaken, Include, Scope
 
 
@@ -21,9 +19,7 @@ class OpenAIResponses:
 
     def write(self, taken: BranchTaken, include: Include) -> bytes:
         """The whole branch as a request. Raises ``UserError`` for files that do not go in."""
-        if taken.body is None:
-            raise UserError("This branch cannot be written as a request.", hint="Reload the page.")
-        return (json.dumps(taken.body("openai"), ensure_ascii=False, indent=2) + "\n").encode()
+        return request(taken, "openai")
 
 
 FORMAT = OpenAIResponses()

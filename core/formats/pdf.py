@@ -21,8 +21,8 @@ from fontTools.ttLib import TTFont
 from fpdf import FPDF
 from fpdf.enums import WrapMode, XPos, YPos
 
-from core.formats._transcript import OPTIONS, Entry, Said, transcript, words_of
-from core.formats._words import Align, Block, Span, Spans, blocks, plain
+from core.interchange.blocks import Align, Block, Span, Spans, blocks, plain
+from core.interchange.transcript import OPTIONS, Entry, Said, transcript, words_of
 from core.types import AnswerTaken, BranchTaken, Include, Scope, well_formed
 
 _FONTS = Path(__file__).parent / "fonts"

@@ -10,7 +10,8 @@ import zipfile
 from collections.abc import Iterator, Mapping
 
 from core.errors import UserError
-from core.formats._words import Block, blocks, plain
+from core.interchange.blocks import Block, blocks, plain
+from core.interchange.cells import is_formula
 from core.types import AnswerTaken, Include, Scope, well_formed
 
 _ENDINGS: Mapping[str, str] = {
@@ -28,7 +29,6 @@ _ENDINGS: Mapping[str, str] = {
 }  # fmt: skip
 _NAMED = re.compile(r"(?:title|file|filename|name)=[\"']?([^\"'\s]+)|(?:^|\s)([\w./-]+\.\w{1,8})$")
 _UNSAFE = re.compile(r"[^\w.-]+")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 _FIGURE = re.compile(r"[-+]?[\d.,\s%€$£()]+")
 _BYTE_ORDER_MARK = "\ufeff"  # without it spreadsheets take UTF-8 for something older
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same answer gives the same bytes
@@ -128,6 +128,6 @@ def _csv(block: Block) -> bytes:
 
 def _cell(words: str) -> str:
     """A cell such that no spreadsheet takes it for a formula; figures stay figures."""
-    if words.lstrip(" ").startswith(_FORMULA) and not _FIGURE.fullmatch(words):
+    if is_formula(words) and not _FIGURE.fullmatch(words):
         return f"'{words}"
     return words

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from core.formats._transcript import OPTIONS, Entry, transcript
+from core.interchange.transcript import OPTIONS, Entry, transcript
 from core.types import AnswerTaken, BranchTaken, Include, Scope
 
 

@@ -106,7 +106,10 @@ def _conversation(value: Json) -> Carried:
         system=system,
         model=fields.words(held, "model"),
         files=reading.attached.files,
-        left_out=grown.left_out + reading.attached.left_out() + _tools(held.get("tools")),
+        left_out=grown.left_out
+        + reading.attached.left_out()
+        + _tools(held.get("tools"))
+        + _strangers(value),
         repairs=(*repairs, *grown.repairs),
     )
 
@@ -115,6 +118,15 @@ def _turns(value: Json) -> list[Turn]:
     if isinstance(value, list):
         return [turn for turn in value if isinstance(turn, Mapping)]
     return next((found for name in _LISTS if (found := fields.objects(value, name))), [])
+
+
+def _strangers(value: Json) -> tuple[LeftOut, ...]:
+    """Entries among the turns that are none."""
+    listed = value if isinstance(value, list) else []
+    if isinstance(value, Mapping):
+        listed = next((fields.several(value, name) for name in _LISTS if value.get(name)), [])
+    count = sum(not isinstance(one, Mapping) for one in listed)
+    return left_out({("entries that are no turns", "nobody says anything in them"): count})
 
 
 def _speaker(turn: Turn) -> str:

@@ -19,6 +19,7 @@ from core.interchange.attached import Attached, joined
 from core.interchange.growing import Grain, Grown, grow, left_out
 from core.interchange.times import iso
 from core.types import (
+    AttachmentRef,
     Carried,
     CarriedBranch,
     Damaged,
@@ -246,22 +247,20 @@ class _Chat:
             if not (url or name) or (url or name) in told:
                 continue
             told.add(url or name)
-            if ref := self.attached.data_url(url, name):
+            if ref := self.attached.data_url(url, name) or self._beside(url, name):
                 found.append(ref)
-            elif (member := self._beside(url)) is not None:
-                found.append(self.attached.member(member, name or url.rsplit("/", 1)[-1]))
             elif words := fields.words(one, "text"):
                 found.append(self.attached.text(words, name or "file.txt"))
             else:
                 absent.append(name or url.rsplit("/", 1)[-1])
         return found
 
-    def _beside(self, url: str) -> Source | None:
+    def _beside(self, url: str, name: str) -> AttachmentRef | None:
         """The file of an archive that an address on SillyTavern's own server means."""
         path = unquote(url).lstrip("/")
         for inner, member in self.beside.get(path.rsplit("/", 1)[-1], {}).items():
             if inner == path or inner.endswith(f"/{path}"):
-                return member
+                return self.attached.member(member, name or url.rsplit("/", 1)[-1])
         return None
 
     def _labelled(self) -> Iterator[Grain]:

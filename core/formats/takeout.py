@@ -7,6 +7,7 @@ else, such as a draft that was preferred, are no prompts.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ Card = Mapping[str, Json]
 _OURS = re.compile(r"gemini|bard", re.IGNORECASE)
 _ASKED = re.compile(r"(?:Prompted|Asked|Said)[\s\u00a0]+")
 _LONGEST_PREFIX = 40
+_MOST = 256 * 2**20  # characters: all cards are in memory, the chats among them being mixed
 _BEGINNING = "the file breaks off: the beginning of this chat may be missing"
 
 
@@ -46,21 +48,31 @@ class Takeout:
         """The chats, the newest first; a card without an address is a chat of its own."""
         chats: dict[str, list[Card]] = {}
         broke: BadFile | None = None
+        others = Counter[tuple[str, str]]()
+        held = 0
         try:
             for number, (place, card) in enumerate(streams.items(source)):
                 if not isinstance(card, Mapping):
                     yield Damaged(place=place, why="not as expected: it is no card")
-                elif _is_ours(card):
+                elif not _is_ours(card):
+                    others["activity in other products", "only what Gemini was asked is read"] += 1
+                elif not _is_prompt(card):
+                    others["activity that is no prompt", "nothing was asked or answered"] += 1
+                else:
+                    held += _weight(card)
+                    _bounded(held, place)
                     chats.setdefault(_address(card) or f"#{number}", []).append(card)
         except BadFile as error:
             broke = error
         prefix = _prefix([card for cards in chats.values() for card in cards])
         for address, cards in chats.items():
             made = _chat(address, cards[::-1], prefix)
-            if made is not None and broke is not None and not address.startswith("#"):
-                yield replace(made, repairs=(*made.repairs, _BEGINNING))
-            elif made is not None:
-                yield made
+            if others:  # it is told with the first of them
+                made = replace(made, left_out=(*made.left_out, *left_out(others)))
+                others.clear()
+            if broke is not None and not address.startswith("#"):
+                made = replace(made, repairs=(*made.repairs, _BEGINNING))
+            yield made
         if broke is not None:
             raise broke
 
@@ -74,6 +86,22 @@ def _address(card: Card) -> str:
 def _is_ours(card: Card) -> bool:
     named = [fields.words(card, "header"), *map(str, fields.several(card, "products"))]
     return any(_OURS.search(name) for name in named)
+
+
+def _weight(card: Card) -> int:
+    return len(fields.words(card, "title")) + len(_answer(card))
+
+
+def _bounded(held: int, place: str) -> None:
+    if held > _MOST:
+        raise BadFile(
+            f"{place}: the activity up to here is more than {_MOST // 2**20} MB.",
+            hint="Split the file; nothing past this place was read.",
+        )
+
+
+def _is_prompt(card: Card) -> bool:
+    return bool(_answer(card)) or _ASKED.match(fields.words(card, "title")) is not None
 
 
 def _prefix(cards: Sequence[Card]) -> str:
@@ -93,19 +121,14 @@ def _answer(card: Card) -> str:
     return "\n\n".join(fields.words(item, "html") for item in fields.objects(card, "safeHtmlItem"))
 
 
-def _chat(address: str, cards: Sequence[Card], prefix: str) -> Carried | None:
+def _chat(address: str, cards: Sequence[Card], prefix: str) -> Carried:
     turns = Turns()
     grains: list[Grain] = []
     for card in cards:
         title, answer = fields.words(card, "title"), _answer(card)
         asked = _ASKED.match(title)
-        if asked is None and not answer:
-            turns.leave("activity that is no prompt", "nothing was asked or answered")
-            continue
         words = title[asked.end() :] if asked else title.removeprefix(prefix)
         grains += _turn(card, words, answer, turns)
-    if not grains:
-        return None
     grown = line(grains)
     dates = [grain.at for grain in grains if grain.at]
     return Carried(

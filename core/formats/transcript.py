@@ -53,7 +53,7 @@ _ALONE = re.compile(r"([^\n:]{1,60}?)[ \t]*:?[ \t]*")
 _FENCE = re.compile(r"[ ]{0,3}(```+|~~~+)")
 _ABOUT = re.compile(r"\*\*([A-Z][a-z ]{2,20}):\*\*[ ]?(.*)")
 _ATTACHED = re.compile(r"Attached: (`[^`\n]+`(?:, `[^`\n]+`)*)")
-_BLANK_START, _BLANK_END = re.compile(r"\A(?:[ \t]*\n)+"), re.compile(r"(?:\n[ \t]*)+\Z")
+_BLANK_START = re.compile(r"\A(?:[ \t]*\n)+")
 _EDITED = " (edited by hand)"
 _RECAP = "(recap)"
 
@@ -165,7 +165,10 @@ def _same_speaker(found: _Name, called: dict[Role, str]) -> bool:
 
 def _between(rest: str, lines: Sequence[str]) -> str:
     words = "\n".join([rest, *lines]) if rest else "\n".join(lines)
-    return _BLANK_END.sub("", _BLANK_START.sub("", words))
+    words = _BLANK_START.sub("", words)
+    end = len(words.rstrip(" \t\n"))
+    blank = words.find("\n", end)
+    return words if blank < 0 else words[:blank]
 
 
 def _fenced(lines: Sequence[str]) -> list[bool]:

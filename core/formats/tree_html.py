@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.interchange.compared import extras, speaker
+from core.interchange.compared import extras
 from core.interchange.graph import Graph, Row, excerpt, graph
 from core.interchange.page import page, rendered, shown
+from core.interchange.transcript import speaker
 from core.types import AttachmentRef, Include, Node, Scope, TreeTaken
 
 _STYLE = Path(__file__).with_suffix(".css").read_text("utf-8")

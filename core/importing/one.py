@@ -73,7 +73,7 @@ def write(
         _note(store, fresh, ids)
         branches = _place(store, session_id, one, ids, {node.key for node in fresh}, made=made)
         _check(store, session_id, nodes, before)
-        if fresh:
+        if fresh or made:
             store.imports.date(session_id, *_dates(one), anew=made)
         binned = store.sessions.get(session_id).binned_at is not None
     return Taken(session_id, made, len(fresh), branches, counted, binned)
@@ -109,18 +109,19 @@ def _standing(
     """What is here of a conversation: its session, the key it goes by, its messages.
 
     Two conversations of one file may have the same id without having a message in common: the
-    second then goes by a key of its own.
+    second then goes by that id and the one of its first message.
     """
-    key, number = one.key, 1
-    while True:
-        session_id = store.imports.session_of(format, key)
-        known = store.imports.nodes_of(session_id) if session_id else {}
-        stranger = (format, key) in seen and not any(node.key in known for node in one.nodes)
-        if not stranger or not one.nodes:
-            seen.add((format, key))
-            return session_id, key, known
-        number += 1
-        key = f"{one.key}~{number}"
+    key = one.key
+    session_id = store.imports.session_of(format, key)
+    known = store.imports.nodes_of(session_id) if session_id else {}
+    if one.nodes and not any(node.key in known for node in one.nodes):
+        other = f"{key}~{one.nodes[0].key}"
+        other_id = store.imports.session_of(format, other)
+        if other_id is not None or (format, key) in seen:
+            key, session_id = other, other_id
+            known = store.imports.nodes_of(session_id) if session_id else {}
+    seen.add((format, key))
+    return session_id, key, known
 
 
 def _begin(store: Store, one: Carried, config: Config) -> str:
@@ -217,30 +218,41 @@ def _place(
     at_tip: dict[str | None, Branch] = {
         branch.tip_id: branch for branch in standing if branch.tip_id is not None
     }
-    taken = [branch.name for branch in standing]
+    taken = {branch.name for branch in standing}
+    above: dict[str, str | None] = {}
     added: list[Branch] = []
     for number, branch in enumerate(one.branches):
         if made and number == 0:
             store.branches.begin(standing[0].id, ids[branch.tip])
             store.branches.rename(standing[0].id, branch.name)
             store.branches.annotate(standing[0].id, branch.note)
-            taken = [branch.name]
+            taken = {branch.name}
         elif branch.tip in fresh:
-            ends = at_tip.pop(ids.get(_known_above(branch.tip, parents, fresh) or ""), None)
+            ends = at_tip.pop(ids.get(_known_above(branch.tip, parents, fresh, above) or ""), None)
             if ends is not None:
                 store.branches.move(ends.id, ids[branch.tip], why="import")
             else:
                 added.append(_branch(session_id, branch, ids, free_name(branch.name, taken)))
-                taken.append(added[-1].name)
+                taken.add(added[-1].name)
     store.imports.add_branches(added)
-    return len(added) + made
+    return len(added) + (made and bool(one.branches))
 
 
-def _known_above(key: str, parents: dict[str, str | None], fresh: Collection[str]) -> str | None:
-    """The nearest message above that was here before."""
+def _known_above(
+    key: str,
+    parents: dict[str, str | None],
+    fresh: Collection[str],
+    found: dict[str, str | None],
+) -> str | None:
+    """The nearest message above that was here before; ``found`` are those of earlier calls."""
+    path: list[str] = []
     above: str | None = key
-    while above is not None and above in fresh:
+    while above is not None and above in fresh and above not in found:
+        path.append(above)
         above = parents[above]
+    if above is not None and above in found:
+        above = found[above]
+    found.update(dict.fromkeys(path, above))
     return above
 
 

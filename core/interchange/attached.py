@@ -11,6 +11,7 @@ from core.types import AttachmentRef, LeftOut, MarkKind, Source
 
 _MOST_NAMED = 5  # files that a note names; the rest is counted
 _PIECE = 2**20
+_MOST = 64 * 2**20  # bytes of a file that is read at all
 
 
 class Attached:
@@ -46,9 +47,11 @@ class Attached:
         ending = mimetypes.guess_extension(media_type) or ""
         return self.content(content, name or f"attachment{ending}", media_type)
 
-    def member(self, source: Source, name: str = "") -> AttachmentRef:
+    def member(self, source: Source, name: str = "") -> AttachmentRef | None:
         """A file beside the conversation, in the same archive; its bytes are read when they are
-        asked for. Raises ``BadFile``."""
+        asked for. None for one that is larger than any attachment. Raises ``BadFile``."""
+        if source.size > _MOST:
+            return None
         found = sha256()
         with source.open() as stream:
             while piece := stream.read(_PIECE):

@@ -21,8 +21,13 @@ def clean(text: str) -> str:
     return told.encode("utf-16-le")[:most].decode("utf-16-le", "ignore") + _CUT
 
 
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet would take a text for a formula, where nothing tells it otherwise."""
+    return text.lstrip(" \n").startswith(_FORMULA)
+
+
 def guarded(text: str) -> str:
     """The same for a file that has no types: a text that a spreadsheet would take for a formula
     begins with an apostrophe."""
     told = clean(text)
-    return f"'{told}" if told.lstrip(" \n").startswith(_FORMULA) else told
+    return f"'{told}" if is_formula(told) else told

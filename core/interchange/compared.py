@@ -14,7 +14,6 @@ Value = str | float | int | None
 NOTHING = "–"
 """What stands in a cell of which nothing is known."""
 _OF_NO_NOTE: Mapping[str, tuple[Value, ...]] = {"Replayed": ("no",), "All: of unknown cost": (0,)}
-_SPEAKER = {"user": "You", "assistant": "Model", "system": "System", "tool": "Tool"}
 
 
 def figures(taken: ComparisonTaken) -> list[tuple[str, list[Value]]]:
@@ -66,12 +65,6 @@ def asked_alike(row: Sequence[Turn | None]) -> Node | None:
     asked = [turn.asked for turn in row if turn is not None and turn.asked is not None]
     alike = len(asked) > 1 and len({(node.parts, node.sent_suffix) for node in asked}) == 1
     return asked[0] if alike else None
-
-
-def speaker(node: Node, model: str = "") -> str:
-    """Who says a message."""
-    who = (model if node.role == "assistant" else "") or _SPEAKER[node.role]
-    return f"{who} (edited by hand)" if node.author == "hand-edited" else who
 
 
 def extras(node: Node, include: Include) -> Iterator[tuple[str, str]]:

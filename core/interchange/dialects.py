@@ -5,14 +5,14 @@ messages with a role and words are common to two; without a sign of either they 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
-from core.interchange import anthropic_turns, fields, gemini_turns, openai_turns
+from core.interchange import anthropic_turns, fields, gemini_turns, openai_turns, streams
 from core.interchange.glimpse import glimpse
 from core.interchange.times import iso
 from core.interchange.turns import Turns
-from core.types import Carried, Json, Source
+from core.types import Carried, Damaged, Json, Source
 
 Dialect = Literal["chat", "responses", "anthropic", "gemini", ""]
 Layout = Literal["one", "messages", "message lines", "lines", ""]
@@ -145,6 +145,20 @@ _PROVIDERS: Mapping[str, str] = {
     "anthropic": "anthropic",
     "gemini": "gemini",
 }
+
+
+def conversations(source: Source) -> Iterator[Carried | Damaged]:
+    """The conversation of a file, be it alone or a bare list of its messages, or each of several.
+    Raises ``BadFile``."""
+    layout, _ = look(source)
+    if layout == "messages":
+        messages = [value for _, value in streams.items(source)]
+        yield from streams.each(iter([(source.name, messages)]), conversation)
+        return
+    many = streams.decoded_head(source).lstrip().startswith("[")
+    yield from streams.each(
+        streams.items(source), lambda value: conversation(value, one_of_many=many)
+    )
 
 
 def conversation(value: Json, *, one_of_many: bool = False) -> Carried | None:

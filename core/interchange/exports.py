@@ -3,63 +3,26 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from core.errors import BadFile
-from core.interchange import fields, streams
+from core.interchange import fields, outline, streams
 from core.interchange.growing import Grown
 from core.interchange.source import shown
 from core.types import Carried, CarriedBranch, CarriedNode, Damaged, Json, Source
 
-Ours = Callable[[Source], bool]
-Paths = frozenset[tuple[str, ...]]
+Ours = Callable[[outline.Keys], bool]
+"""Whether conversations of a product have these keys."""
 
+_WRAP = "conversations"  # the list in a file that wraps it
 _MANIFEST = "export_manifest.json"
 _MOST_OF_A_LIST = 32 * 2**20  # bytes of a manifest, or of a list of names
 _SHARD = re.compile(r"conversations(-\d+)?\.json", re.IGNORECASE)
-_TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)(\s*+:)?|[\[\]{}]', re.DOTALL)
-_DEEPEST = 8
-
-
-def outline(source: Source) -> Paths:
-    """The keys in the first 64 KiB of JSON, each with the keys above it: ``("mapping", "a1",
-    "message")``. Lists have no key of their own. Words in a text are never taken for a key."""
-    head = streams.decoded_head(source)
-    return _outline(head) if head.lstrip()[:1] in ("[", "{") else frozenset()
-
-
-@lru_cache(maxsize=8)
-def _outline(head: str) -> Paths:
-    found: set[tuple[str, ...]] = set()
-    above: list[str] = []
-    lists: list[bool] = []
-    key = ""
-    for token in _TOKEN.finditer(head):
-        mark = token[0]
-        if mark in ("{", "["):
-            above.append("" if lists and lists[-1] else key)
-            lists.append(mark == "[")
-            key = ""
-        elif mark in ("}", "]"):
-            if above:
-                above.pop()
-                lists.pop()
-        elif token[2] is not None:
-            key = token[1]
-            if len(above) <= _DEEPEST:
-                found.add((*filter(None, above), key))
-    return frozenset(found)
-
-
-def within(paths: Paths, key: str) -> Paths:
-    """The paths below a key, without it: what is in a wrapping object."""
-    return frozenset(path[1:] for path in paths if path[0] == key and len(path) > 1)
 
 
 def holds(source: Source, ours: Ours) -> bool:
     """Whether a file is one of ours, or an archive that has one."""
     if not source.members:
-        return ours(source)
+        return _begins(source, ours)
     return any(_is_ours(path, member, ours) is True for path, member in source.members.items())
 
 
@@ -67,10 +30,9 @@ def conversations(
     source: Source,
     ours: Ours,
     convert: Callable[[Json], Carried | None],
-    under: Callable[[Source], str] = lambda _: "",
 ) -> Iterator[Carried | Damaged]:
-    """The conversations of all files of an export; ``under`` tells the key of the list in a file
-    that wraps it. A file that breaks off ends only itself, if there are others.
+    """The conversations of all files of an export, wrapped or not. A file that breaks off ends
+    only itself, if there are others.
 
     Raises ``BadFile`` where the only file breaks.
     """
@@ -80,11 +42,21 @@ def conversations(
             yield file
             continue
         try:
-            yield from streams.each(streams.items(file, under(file)), convert)
+            yield from streams.each(streams.items(file, _under(file, ours)), convert)
         except BadFile as error:
             if len(files) == 1:
                 raise
             yield Damaged(place=file.name, why=error.message)
+
+
+def _begins(source: Source, ours: Ours) -> bool:
+    found = outline.keys(source)
+    return ours(found) or ours(outline.within(found, _WRAP))
+
+
+def _under(source: Source, ours: Ours) -> str:
+    """The key of the list of conversations; empty where they are not wrapped."""
+    return _WRAP if ours(outline.within(outline.keys(source), _WRAP)) else ""
 
 
 def listed(members: Mapping[str, Source], name: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
@@ -123,7 +95,7 @@ def _is_ours(path: str, member: Source, ours: Ours) -> bool | None:
     if not path.lower().endswith(".json"):
         return False
     try:
-        return ours(member)
+        return _begins(member, ours)
     except BadFile:
         return None if _SHARD.fullmatch(path.rpartition("/")[2]) else False
 

@@ -6,7 +6,9 @@ told apart by name and order.
 """
 
 import re
+from collections import deque
 from collections.abc import Mapping
+from itertools import groupby
 
 from core.interchange import fields
 from core.interchange.streams import compact
@@ -83,23 +85,29 @@ class Calls:
     """Calls by id, and by name in their order where they have none."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[str, str]] = []
+        self._waiting: dict[str, str] = {}
+        self._by_name: dict[str, deque[str]] = {}
         self._count = 0
 
     def made(self, given: str, name: str) -> str:
         """The id of a call: its own, or one made up for it."""
         self._count += 1
         key = given or f"call_{self._count}"
-        self._waiting.append((key, name))
+        self._waiting[key] = name
+        self._by_name.setdefault(name, deque()).append(key)
         return key
 
     def answered(self, given: str, name: str) -> str:
         """The id of the call that this is the result of; nothing if none waits."""
-        for place, (key, called) in enumerate(self._waiting):
-            if key == given if given else called == name:
-                del self._waiting[place]
+        if given:
+            self._waiting.pop(given, None)
+            return given
+        calls = self._by_name.get(name, deque())
+        while calls:
+            key = calls.popleft()
+            if self._waiting.pop(key, None) is not None:
                 return key
-        return given
+        return ""
 
 
 def part(given: Json, turns: Turns, calls: Calls) -> list[Part]:
@@ -164,11 +172,10 @@ def _response(given: Json) -> tuple[str, bool]:
 def joined(parts: list[Part]) -> list[Part]:
     """Neighbouring words are one text: an answer in pieces was one answer."""
     made: list[Part] = []
-    for one in parts:
-        if made and isinstance(one, Text) and isinstance(made[-1], Text):
-            made[-1] = Text(text=made[-1].text + one.text)
-        elif made and isinstance(one, Thinking) and isinstance(made[-1], Thinking):
-            made[-1] = Thinking(text=made[-1].text + one.text)
+    for kind, run in groupby(parts, type):
+        if kind is Text or kind is Thinking:
+            words = "".join(one.text for one in run if isinstance(one, Text | Thinking))
+            made.append(Text(text=words) if kind is Text else Thinking(text=words))
         else:
-            made.append(one)
+            made += run
     return made

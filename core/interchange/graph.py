@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from core.types.kept import Node
 
 _SHORTEST_FOLD = 4  # messages; fewer are not worth hiding
-_MARKS = re.compile(r"^\s{0,3}(?:#{1,6}|>)\s+|\*\*|^```\w*$", re.MULTILINE)
+_MARKS = re.compile(
+    r"^\s{0,3}(?:#{1,6}|>)\s+|\*\*|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~|^```\w*$", re.MULTILINE
+)
 _SIDE = 60  # characters of what is told of a message
 
 

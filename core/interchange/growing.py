@@ -24,6 +24,10 @@ from core.types import (
 )
 
 MAIN = "main"
+_MOST_SHARED = 16 * 2**20
+"""Characters of machinery that a conversation may hold once more, because several answers go back
+to it; beyond that it stands as a message of its own above them."""
+_AROUND = 100  # characters that a piece of machinery is stored with, whatever is in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +193,7 @@ class _Way:
     above: str | None
     last: Grain | None = None
     before: "_Way | None" = None
+    weight: int = 0
 
     def waiting(self) -> Parts:
         """The parts of the machinery, oldest first."""
@@ -215,6 +220,7 @@ def _kept(
     """The nodes that stay, and for every key the node that stands where it stood."""
     nodes: dict[str, CarriedNode] = {}
     standing: dict[str, str] = {}
+    shared = 0
     stack = [(key, _Way(None)) for key in reversed(children.get(None, []))]
     while stack:
         key, way = stack.pop()
@@ -222,15 +228,24 @@ def _kept(
         if grain.kind == "hidden":
             below = way
         elif grain.kind == "machinery":
-            below = _Way(way.above, grain, way)
+            below = _Way(way.above, grain, way, way.weight + _weight(grain))
         else:
             below = _Way(_show(nodes, grain, way))
-        if not children.get(key) and below.last is not None:
-            below = _Way(_answer_of(nodes, below))  # no answer followed: nothing of it is lost
+        ways = len(children.get(key, ()))
+        if below.last is not None and ways != 1:
+            shared += below.weight * ways
+            if not ways or shared > _MOST_SHARED:
+                # No answer followed, and nothing of it is lost; or too many did.
+                below = _Way(_answer_of(nodes, below))
         stack += [(child, below) for child in reversed(children.get(key, []))]
         if below.above is not None:
             standing[key] = below.above
     return nodes, standing
+
+
+def _weight(grain: Grain) -> int:
+    texts = (getattr(part, name) for part in grain.parts for name in part.__slots__)
+    return _AROUND + sum(len(text) for text in texts if isinstance(text, str))
 
 
 def _show(nodes: dict[str, CarriedNode], grain: Grain, way: _Way) -> str:

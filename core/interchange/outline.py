@@ -9,20 +9,31 @@ from functools import lru_cache
 from core.interchange import streams
 from core.types import Source
 
-_TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"(\s*:)?|\\?\Z)|[\[\]{}]', re.DOTALL)
+Keys = frozenset[tuple[str, ...]]
+_TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)(\s*+:)?|[\[\]{}]', re.DOTALL)
 _DEEPEST = 12
 
 
-def paths(source: Source) -> frozenset[str]:
-    """The keys in the first 64 KiB of JSON or of JSON lines with those above them:
-    ``chat.history.currentId``. Lists make no step; nothing where it is no JSON."""
+def keys(source: Source) -> Keys:
+    """The keys in the first 64 KiB of JSON or of JSON lines, each after those above it:
+    ``("chat", "history", "currentId")``. Lists make no step; nothing where it is no JSON."""
     head = streams.decoded_head(source)
-    return _paths(head) if head.lstrip()[:1] in ("[", "{") else frozenset()
+    return _keys(head) if head.lstrip()[:1] in ("[", "{") else frozenset()
 
 
-@lru_cache(maxsize=4)
-def _paths(text: str) -> frozenset[str]:
-    found: set[str] = set()
+def paths(source: Source) -> frozenset[str]:
+    """The same, each as one text: ``chat.history.currentId``."""
+    return frozenset(".".join(path) for path in keys(source))
+
+
+def within(found: Keys, key: str) -> Keys:
+    """The keys below one of them: what is in a wrapping object."""
+    return frozenset(path[1:] for path in found if path[0] == key and len(path) > 1)
+
+
+@lru_cache(maxsize=8)
+def _keys(text: str) -> Keys:
+    found: set[tuple[str, ...]] = set()
     above: list[str] = []
     deeper = 0
     key = ""
@@ -42,5 +53,5 @@ def _paths(text: str) -> frozenset[str]:
         else:
             key = token[1] if token[2] else ""
             if key and not deeper:
-                found.add(".".join([*filter(None, above), key]))
+                found.add((*filter(None, above), key))
     return frozenset(found)

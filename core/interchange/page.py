@@ -15,25 +15,30 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from core.interchange.blocks import safe_link
 from core.types.kept import well_formed
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
+    " form-action 'none'"
+)
 _LONGEST = 400_000  # characters that are read as Markdown
 _DEEPEST = 60  # lists and quotes within each other
-_ALLOWED = re.compile(r"(?:https?:|mailto:)", re.IGNORECASE)
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,", re.IGNORECASE)
-_BAD = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_BAD = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 
 STYLE = Path(__file__).with_suffix(".css").read_text("utf-8")
 """What every page looks like; a page's own style goes after it."""
 
 
-def page(title: str, body: str, style: str = "") -> str:
+def page(title: str, body: str, style: str = "", *, lang: str = "en") -> str:
     """A whole page that needs nothing else. ``body`` is HTML already, ``style`` goes after the
-    house's own :data:`STYLE`; ``title`` is plain text. The result is fit for UTF-8."""
+    house's own :data:`STYLE`; ``title`` is plain text. ``lang`` is empty where no word is the
+    house's. The result is fit for UTF-8."""
+    language = f' lang="{shown(lang)}"' if lang else ""
     return well_formed(
         "<!doctype html>\n"
-        '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<html{language}>\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="referrer" content="no-referrer">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -47,6 +52,20 @@ def shown(text: str) -> str:
     """Plain text for any place on a page, an attribute's value too. Characters that no page may
     hold are shown as U+FFFD."""
     return escape(_BAD.sub("\ufffd", text))
+
+
+def code(text: str) -> str:
+    """Any text as a block of code."""
+    return f'<pre tabindex="0"><code>{shown(text)}</code></pre>'
+
+
+def facts(lines: Sequence[tuple[str, str]]) -> str:
+    """Names and values as a list; values keep their lines."""
+    rows = (
+        f'<dt>{shown(name)}</dt><dd class="plain" dir="auto">{shown(value)}</dd>'
+        for name, value in lines
+    )
+    return f'<dl class="facts">{"".join(rows)}</dl>'
 
 
 def rendered(text: str) -> str:
@@ -75,7 +94,6 @@ def _reader() -> MarkdownIt:
     reader = MarkdownIt(
         "commonmark", {"html": False, "linkify": False, "breaks": True, "maxNesting": _DEEPEST + 2}
     ).enable(["table", "strikethrough"])
-    reader.validateLink = _may_be_followed  # type: ignore[method-assign]
     for name, rule in (
         ("link_open", _link),
         ("image", _picture),
@@ -88,15 +106,11 @@ def _reader() -> MarkdownIt:
     return reader
 
 
-def _may_be_followed(url: str) -> bool:
-    return bool(_ALLOWED.match(url) or _PICTURE.match(url))
-
-
 def _link(
     self: Any, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
 ) -> str:
     address = str(tokens[place].attrGet("href") or "")
-    if not _ALLOWED.match(address):
+    if not safe_link(address):
         return "<a>"
     return f'<a href="{shown(address)}" rel="noopener noreferrer nofollow">'
 
@@ -109,6 +123,9 @@ def _picture(
     words = self.renderInlineAsText(token.children, options, env)
     if _PICTURE.match(address):
         return f'<img src="{shown(address)}" alt="{shown(words)}">'
+    inside = sum((one.type[:5] == "link_") * one.nesting for one in tokens[:place]) > 0
+    if inside or not safe_link(address):
+        return f"[{shown(words or address)}]"
     return (
         f'<a class="picture" href="{shown(address)}" rel="noopener noreferrer nofollow">'
         f"{shown(words or address)}</a>"
@@ -120,9 +137,10 @@ def _code(
 ) -> str:
     token = tokens[place]
     language = token.info.split()[0] if token.info.split() else ""
-    head = f'<span class="lang">{shown(language)}</span>' if language else ""
+    # Drawn by the style: it is no word of the text.
+    label = f' data-lang="{shown(language)}"' if language else ""
     return (
-        f'<div class="code">{head}<pre dir="ltr" tabindex="0"><code>{shown(token.content)}'
+        f'<div class="code"{label}><pre dir="ltr" tabindex="0"><code>{shown(token.content)}'
         "</code></pre></div>\n"
     )
 

@@ -186,9 +186,11 @@ def json_lines(source: Source) -> Iterator[tuple[str, Json | Damaged]]:
     """Every line's value with its place; a :class:`Damaged` for a line that is no JSON."""
     for place, line in lines(source):
         try:
-            yield place, json.loads(line)
+            yield place, _loaded(line)
         except (ValueError, RecursionError) as error:
-            yield place, Damaged(place=place, why=f"not JSON: {_first_line(error)}")
+            deep_one = isinstance(error, RecursionError)
+            why = "nested more deeply than any export" if deep_one else _first_line(error)
+            yield place, Damaged(place=place, why=why if deep_one else f"not JSON: {why}")
 
 
 def values(source: Source) -> Iterator[tuple[str, Json | Damaged]]:
@@ -201,9 +203,20 @@ def values(source: Source) -> Iterator[tuple[str, Json | Damaged]]:
         yield from items(source)
 
 
+def _loaded(line: str) -> Json:
+    """The value of a line, however deep. Raises ``ValueError`` or ``RecursionError``."""
+    try:
+        return json.loads(line, strict=False)
+    except RecursionError:
+        found, end = deep.decode(line, 0)
+        if line[end:].strip():
+            raise json.JSONDecodeError("Extra data", line, end) from None
+        return found
+
+
 def _is_value(line: str) -> bool:
     try:
-        json.loads(line)
+        _loaded(line)
     except (ValueError, RecursionError):
         return False
     return True
@@ -235,7 +248,7 @@ def each(
 ) -> Iterator[Carried | Damaged]:
     """Convert each value; one that is not as it should be is damaged, and the next goes on.
 
-    ``convert`` returns None for what is no conversation at all.
+    ``convert`` returns None for what is no conversation at all: that is told too.
     """
     for place, value in values:
         if isinstance(value, Damaged):
@@ -248,8 +261,7 @@ def each(
         except _FAULTS as error:
             yield Damaged(place=place, why=f"not as expected: {_named(error)}")
         else:
-            if found is not None:
-                yield found
+            yield found or Damaged(place=place, why="there is no conversation in it")
 
 
 def compact(value: Json) -> str:
@@ -265,14 +277,6 @@ def compact(value: Json) -> str:
 def fingerprint(*values: object) -> str:
     """A key for what came without an id: the same content has the same one."""
     return sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def first_key(source: Source) -> tuple[str, str]:
-    """What JSON starts with: ``("list", key)`` or ``("object", key)`` with the first key of the
-    first object; empty strings where it is neither. For recognising, from the head alone."""
-    head = decoded_head(source).lstrip()
-    found = re.match(r'(\[\s*)?\{\s*"((?:[^"\\]|\\.)*)"', head)
-    return (("list" if found[1] else "object"), found[2]) if found else ("", "")
 
 
 def decoded_head(source: Source) -> str:

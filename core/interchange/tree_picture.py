@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from core.interchange.graph import Graph, Row, excerpt, graph
 from core.interchange.page import shown
+from core.interchange.transcript import SPEAKERS
 from core.types.taken import TreeTaken
 
 _ROW, _LANE, _LEFT, _TOP, _FOOT = 30, 18, 28, 104, 44
 _WIDTH, _WORDS = 1040, 112
 _NAME = 30  # characters of a branch's name
-_SPEAKER = {"user": "You", "assistant": "Model", "system": "System", "tool": "Tool"}
 _SANS = "Inter, 'Noto Sans', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 
 
@@ -158,7 +158,7 @@ def _message(
     marks = taken.marks.get(node.id, {})
     star = "★ " if "final" in marks or "star" in marks else ""
     who = taken.models.get(node.id) if node.role == "assistant" else None
-    speaker = _short(who or _SPEAKER[node.role], 26)
+    speaker = _short(who or SPEAKERS[node.role], 26)
     names = ends.get(node.id, ())
     room = _WORDS - 2 * row.lane - sum(len(name) + 5 for name in names) - len(speaker)
     said = shown(excerpt(node, max(24, room)))

@@ -180,13 +180,15 @@ def title_of(grains: Iterable[Grain]) -> str:
     return ""
 
 
-def apart(before: Sequence[Part], after: Sequence[Part]) -> list[Part]:
-    """Parts that came as messages of their own, in one: a blank line between two that speak."""
-    spoken = [part for part in before if isinstance(part, Text)]
-    speaks = any(isinstance(part, Text) and part.text for part in after)
-    if not spoken or not speaks or spoken[-1].text.endswith("\n\n"):
-        return [*before, *after]
-    return [*before, Text(text="\n" if spoken[-1].text.endswith("\n") else "\n\n"), *after]
+def apart(before: list[Part], after: Sequence[Part]) -> list[Part]:
+    """Parts that came as messages of their own, in one: a blank line between two that speak.
+    ``before`` itself grows: a turn may have any number of them."""
+    if any(isinstance(part, Text) and part.text for part in after):
+        spoken = next((part for part in reversed(before) if isinstance(part, Text)), None)
+        if spoken is not None and not spoken.text.endswith("\n\n"):
+            before.append(Text(text="\n" if spoken.text.endswith("\n") else "\n\n"))
+    before += after
+    return before
 
 
 def _keyed(system: str, grains: Sequence[Grain], *, one_of_many: bool) -> tuple[str, list[Grain]]:

@@ -23,16 +23,6 @@ class Imports:
             ).fetchone()
         return str(row[0]) if row else None
 
-    def sessions_of(self, format: str, keys: Iterable[str]) -> dict[str, str]:
-        """As :meth:`session_of` for many keys; those that never came are absent."""
-        with self._db.read() as db:
-            rows = db.conn.execute(
-                "SELECT conversation_key, session_id FROM imported WHERE format = ?"
-                " AND conversation_key IN (SELECT value FROM json_each(?))",
-                [format, json.dumps(list(keys))],
-            ).fetchall()
-        return dict(rows)
-
     def note_session(self, format: str, key: str, session_id: str) -> None:
         """A conversation became this session."""
         with self._db.write() as db:

@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
-from core import Runner, TurntreeError, View, exporting, show
+from core import Node, Runner, TurntreeError, View, exporting, show
 from core.errors import NotFound
-from core.exporting import File
+from core.exporting import File, provenance
 from core.formats import writers
 from core.types import Comparison, Include, Scope, Taken, Writer
 from core.wire.readable import size_words
@@ -21,6 +21,7 @@ from pages.components.act import Dialog
 from pages.components.export_subjects import PROVENANCE, Subject
 
 _FORMAT, _INCLUDE, _ELSEWHERE = "export.format", "export.include", "export.elsewhere"
+_BESIDE = "export.beside"
 _MOST_COPIED = 200_000  # bytes
 _READ = ("text/markdown", "text/plain", "text/html", "officedocument.word", "application/pdf")
 _LATER = ("yaml", "python")
@@ -107,7 +108,7 @@ def _body(
             st.caption(sidebar.label(subject.said))
             provenance_panel.draw(runner, view, subject.node)
             return
-        _file(subject, key)
+        _file(runner, subject, key)
 
 
 def _what(subjects: Sequence[Subject], key: str, first: str) -> str:
@@ -132,11 +133,16 @@ def _what(subjects: Sequence[Subject], key: str, first: str) -> str:
     return str(chosen or stored)
 
 
-def _file(subject: Subject, key: str) -> None:
+def kinds_of(scope: Scope) -> dict[str, Writer]:
+    """The kinds of files that a subject can be written in, by name, in the order of the list."""
+    return {one.name: one for one in sorted(writers(scope), key=partial(_rank, scope))}
+
+
+def _file(runner: Runner, subject: Subject, key: str) -> None:
     scope = subject.scope
     assert scope is not None
     take = _how_much(subject, key)
-    kinds = {one.name: one for one in sorted(writers(scope), key=partial(_rank, scope))}
+    kinds = kinds_of(scope)
     if not kinds:
         st.info("There is no kind of file for this.")
         return
@@ -146,10 +152,12 @@ def _file(subject: Subject, key: str) -> None:
     ):
         include = _include(writer, scope)
         rendered = export_preview.rendered(writer.media_type, f"export.how.{key}")
+        told = _with_provenance(subject)
     try:
         with st.spinner("Writing the file…"):
             taken = take()
             file = exporting.write(taken, writer.name, include)
+            handed = file if told is None else _beside(runner, file, told)
     except TurntreeError as error:
         st.info(sidebar.label(f"{error.message} {error.hint}"))
         return
@@ -159,7 +167,8 @@ def _file(subject: Subject, key: str) -> None:
         key=f"export.{key}.{subject.what}",
         rendered=rendered,
     )
-    _foot(file, writer.label)
+    label = writer.label if told is None else f"{writer.label} with its provenance"
+    _foot(handed, label, copied=file)
 
 
 def _how_much(subject: Subject, key: str) -> Callable[[], Taken]:
@@ -197,6 +206,25 @@ def _format(scope: Scope, kinds: dict[str, Writer]) -> str:
         on_change=lambda: state.keep(kept, state.value(widget)),
     )
     return str(chosen) if chosen in kinds else stored
+
+
+def _with_provenance(subject: Subject) -> Node | None:
+    """The answer whose provenance is wanted beside its file."""
+    if subject.what != "answer" or subject.node is None:
+        return None
+    state.control(_BESIDE, bool(state.kept(_BESIDE)))
+    wanted = st.toggle(
+        "Provenance beside it",
+        value=bool(state.kept(_BESIDE)),
+        key=_BESIDE,
+        help="A zip: this file, and how the answer came about as JSON and as a page.",
+        on_change=lambda: state.keep(_BESIDE, state.value(_BESIDE)),
+    )
+    return subject.node if wanted else None
+
+
+def _beside(runner: Runner, file: File, node: Node) -> File:
+    return provenance.beside(runner.store, file, node.session_id, node.id)
 
 
 # --- options --------------------------------------------------------------------------------
@@ -248,8 +276,9 @@ def _readable(taken: Taken, writer: Writer, include: Include) -> File | None:
     return None
 
 
-def _foot(file: File, label: str) -> None:
-    """Its name, kind and size, copy, and download: the very bytes that the preview is of."""
+def _foot(file: File, label: str, *, copied: File) -> None:
+    """Its name, kind and size, copy, and download: the very bytes that the preview is of, alone
+    or with what goes beside them."""
     with st.container(key="export_foot", horizontal=True, vertical_alignment="center", gap="small"):
         st.download_button(
             "Download",
@@ -261,8 +290,8 @@ def _foot(file: File, label: str) -> None:
             on_click="ignore",
             key="export.download",
         )
-        textual = export_preview.kind(file.media_type) in ("markdown", "page", "table", "text")
-        if textual and len(file.content) <= _MOST_COPIED:
-            sent.copy_text("export.copy", "Copy", file.content.decode(errors="replace"))
+        textual = export_preview.kind(copied.media_type) in ("markdown", "page", "table", "text")
+        if textual and len(copied.content) <= _MOST_COPIED:
+            sent.copy_text("export.copy", "Copy", copied.content.decode(errors="replace"))
         told = f"{file.name} · {label} · {size_words(len(file.content))}"
         st.caption(sidebar.label(told))

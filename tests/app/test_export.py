@@ -252,11 +252,56 @@ def test_several_sessions_go_into_one_file(app: Open, store: Store, session: Ses
     sound(test.button(key="export_several.make").click().run())
     assert test.get("download_button")
     assert "2-sessions" in said(test)
-    ids, content = test.session_state["turntree.kept.export.several.made"]
-    assert set(ids) == {session.id, other.id}
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    made = test.session_state["turntree.kept.export.several.made"]
+    assert set(made.ids) == {session.id, other.id}
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
         named = json.loads(archive.read("manifest.json"))["sessions"]
     assert {one["title"] for one in named} == {"Offsite in Porto", "Another"}
+
+
+def test_several_sessions_are_files_to_read_in_an_archive(
+    app: Open, store: Store, session: Session
+) -> None:
+    conversation(store, *TALK, title="Offsite in Porto")
+    conversation(store, title="Nothing yet")
+    test = app("sessions.py")
+    sound(test.button(key="export_several").click().run())
+    for kind, names in (
+        (
+            "markdown",
+            {"nothing-yet-branch.md", *(f"offsite-in-porto-branch{n}.md" for n in ("", "-2"))},
+        ),
+        ("openai_python", {f"offsite-in-porto-branch{n}.py" for n in ("", "-2")}),
+    ):
+        sound(test.selectbox(key="export_several.kind").set_value(kind).run())
+        assert not test.get("download_button"), "that is the file of another kind"
+        sound(test.button(key="export_several.make").click().run())
+        made = test.session_state["turntree.kept.export.several.made"]
+        with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+            assert set(archive.namelist()) == names
+            assert all(
+                "Avoid jargon." in archive.read(one).decode() for one in names if "porto" in one
+            )
+    assert any("1 session left out" in one.value for one in test.warning)
+    assert "2-sessions-openai-python" in said(test)
+
+
+def test_provenance_goes_beside_an_answer_on_request(
+    app: Open, store: Store, session: Session
+) -> None:
+    test = choose(opened(app, session), "What to export", "answer")
+    assert "with-provenance" not in said(test)
+    sound(test.toggle(key="export.beside").set_value(True).run())
+    assert "offsite-in-porto-answer-with-provenance.zip" in said(test)
+    answer = show(store, session.id).lineage[-1]
+    file = exporting.write(exporting.answer(store, session.id, answer.id), "markdown")
+    made = provenance.beside(store, file, session.id, answer.id)
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+        assert archive.read("offsite-in-porto-answer.md").decode() == ANSWER
+        told = json.loads(archive.read("offsite-in-porto-provenance.json"))
+        page = archive.read("offsite-in-porto-provenance.html").decode()
+    assert told["answer"]["node_id"] == answer.id
+    assert told["answer"]["sha256"] in page
 
 
 # --- provenance ----------------------------------------------------------------------------------

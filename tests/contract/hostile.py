@@ -297,6 +297,34 @@ def deep_children(depth: int) -> bytes:
     return text.replace('"messages": []', f'"messages": {json.dumps(inner)}').encode()
 
 
+def activity(html: str) -> bytes:
+    """A card of a Takeout with this answer."""
+    card = {"header": "Gemini Apps", "title": "Prompted x", "time": "2025-01-01T00:00:00.000Z"}
+    return dumped([card | {"products": ["Gemini Apps"], "safeHtmlItem": [{"html": html}]}])
+
+
+def shared_tools(length: int) -> bytes:
+    """A chain of tools' messages, with an answer below each: told in full, it is a square."""
+    found = gpt(("u0", None, "x"))
+    above = "u0"
+    for place in range(length):
+        tool, answer = f"t{place}", f"a{place}"
+        said = gpt_message(tool, "out") | {"author": {"role": "tool", "name": "python"}}
+        found["mapping"] |= {
+            tool: {"id": tool, "parent": above, "children": [], "message": said},
+            answer: {
+                "id": answer,
+                "parent": tool,
+                "children": [],
+                "message": gpt_message(answer, "y"),
+            },
+        }
+        above = tool
+    return dumped([found])
+
+
+TURN = {"from": "human", "value": "x"}
+LINE = b'{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}'
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
 HOSTILE: dict[str, Hostile] = {
@@ -502,6 +530,43 @@ HOSTILE: dict[str, Hostile] = {
     "100,000 speakers": Hostile(
         lambda: b"You:\n\nModel:\n\n" * 50_000, ("read", "refused"), file="chat.txt"
     ),
+    "ShareGPT with turns that are text": Hostile(
+        lambda: dumped([{"conversations": "x"}, {"conversations": [TURN]}]), "damaged", "no turns"
+    ),
+    "ShareGPT under one id": Hostile(
+        lambda: dumped(
+            [{"id": "x", "conversations": [TURN | {"value": str(n)}]} for n in range(3000)]
+        ),
+        "read",
+    ),
+    "a line without a conversation": Hostile(
+        lambda: LINE + b'\n{"messages": 3}\n' + LINE.replace(b"y", b"z"),
+        "damaged",
+        "train.jsonl, line 2: there is no conversation",
+        "train.jsonl",
+    ),
+    "a line that is too deep": Hostile(
+        lambda: LINE + b"\n" + nested(100_000, '{"messages":', "}") + b"\n",
+        "damaged",
+        "train.jsonl, line 2: nested more deeply",
+        "train.jsonl",
+    ),
+    "OpenAssistant lines 600 deep": Hostile(
+        lambda: deep_replies(600) + b"\n" + deep_replies(2).replace(b'"t"', b'"s"'),
+        "read",
+        file="a.trees.jsonl",
+    ),
+    "blank lines without end": Hostile(
+        lambda: b"You: a\n\nModel: b" + b"\n" * 300_000 + b"c\n", "read", file="chat.txt"
+    ),
+    "a fold with a name of 400,000": Hostile(
+        lambda: webui({"a1": web("a1", None, text=f"<details {'a' * 400_000}>x")}), "read"
+    ),
+    "activity with tags unclosed": Hostile(
+        lambda: activity('<a b="' * 100_000 + "<a " * 100_000 + "<!--" * 100_000), "read"
+    ),
+    "activity with odd declarations": Hostile(lambda: activity("x <![<![ y <!a"), "read"),
+    "tools that every answer goes back to": Hostile(lambda: shared_tools(600), "read"),
     # archives
     "an archive cut off": Hostile(
         lambda: zipped(("conversations.json", spoilt()))[:-30], "refused", "zip", "export.zip"

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import UserError
 from core.formats import writer, writers
-from core.formats._words import blocks, plain
+from core.interchange.blocks import blocks, plain
 from core.types import (
     AnswerTaken,
     AttachmentRef,
@@ -284,6 +284,17 @@ def test_a_rendered_answer_has_all_of_its_words_and_no_others(name: str) -> None
     assert found == wanted
 
 
+@pytest.mark.parametrize("deep", [12, 28, 40, 400])
+@pytest.mark.parametrize("name", READABLE)
+def test_no_word_is_lost_however_deep_it_stands(name: str, deep: int) -> None:
+    quotes = "> " * deep + "QUOTED"
+    lists = "\n".join("  " * n + f"- item{n}" for n in range(deep)) + "\n\nAFTER"
+    words = dense(opened(name, writer(name).write(answer(f"{quotes}\n\n{lists}"), Include())))
+    assert "QUOTED" in words
+    assert "AFTER" in words
+    assert [n for n in range(deep) if f"item{n}" not in words] == []
+
+
 def test_a_pdf_keeps_what_its_font_cannot_draw_and_says_so() -> None:
     found = opened("pdf", writer("pdf").write(answer("漢字 and 🎉 end"), Include()))
     assert "漢字 and 🎉 end" in found
@@ -330,18 +341,20 @@ def test_nothing_in_a_page_runs_or_is_fetched(subject: object, what: str) -> Non
         "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "h4", "h5", "h6", "p",
         "br", "hr", "a", "em", "strong", "s", "code", "pre", "ul", "ol", "li", "blockquote", "div",
         "table", "thead", "tbody", "tr", "th", "td", "article", "details", "summary", "dl", "dt",
-        "dd", "img",
+        "dd", "img", "main",
     }  # fmt: skip
     assert found.tags <= allowed
     for tag, name, value in found.attributes:
         assert name in {
             "href", "rel", "class", "start", "alt", "src", "charset", "name", "content",
-            "http-equiv", "lang",
+            "http-equiv", "lang", "dir", "role", "aria-label", "tabindex", "style", "data-lang",
         }, (tag, name)  # fmt: skip
         if name == "href":
             assert re.match(r"(https?|mailto):", value)
         if name == "src":
             assert value.startswith("data:image/png;base64,")
+        if name == "style":
+            assert re.fullmatch(r"text-align:(left|center|right)", value)
     policy = next(v for t, n, v in found.attributes if n == "content" and "default-src" in v)
     assert "default-src 'none'" in policy
     assert "script" not in policy

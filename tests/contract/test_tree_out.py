@@ -2,6 +2,7 @@
 and nothing in it that runs."""
 
 import io
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -11,7 +12,7 @@ from PIL import Image
 from core.formats import writer
 from core.interchange.graph import graph
 from core.interchange.page import page, rendered
-from core.types import Include, TreeTaken
+from core.types import Include, Text, TreeTaken
 from tests.contract.subjects import EVIL, branch, chain, forked, hostile, node, tree
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -104,6 +105,17 @@ def test_the_other_picture_is_png_and_sharp() -> None:
         assert len(picture.convert("RGB").resize((200, 120)).getcolors(24_000) or ()) > 20
 
 
+def test_characters_that_no_document_holds_become_marks_in_the_picture() -> None:
+    bad = "a\x00b\x0bc\x1bd\ufffee\uffff half \ud83d end"
+    taken = replace(forked(), session=replace(forked().session, title=bad, objective=bad))
+    first = replace(taken.nodes[0], parts=(Text(text=bad),))
+    taken = replace(taken, nodes=(first, *taken.nodes[1:]))
+    picture = written("tree_svg", taken).decode()
+    assert "d\ufffde\ufffd half \ufffd end" in "".join(ET.fromstring(picture).itertext())
+    with Image.open(io.BytesIO(written("tree_png", taken))) as drawn:
+        assert drawn.size[0] == 2080
+
+
 @pytest.mark.timeout(120)
 def test_a_picture_of_thousands_stays_within_bounds() -> None:
     names = [f"q{n}" for n in range(3000)]
@@ -147,7 +159,10 @@ def test_hostile_text_is_text_on_the_page() -> None:
         assert str(about.get("href") or "").startswith(("#", "https://evil.example/p.png", ""))
         assert "javascript:" not in str(about.get("href") or "")
     policy = [about["content"] for _, about in seen.tags if about.get("http-equiv")]
-    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
+    assert policy == [
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
+        " form-action 'none'"
+    ]
     assert seen.words.count("window.hacked = 1") >= 5
 
 

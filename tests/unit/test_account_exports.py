@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import BadFile
 from core.formats import found_in, reader, recognised
-from core.interchange import exports, streams
+from core.interchange import exports, outline, streams
 from core.interchange.growing import Grain, grow
 from core.interchange.source import BytesSource
 from core.types import AttachmentRef, Carried, Damaged, Text, Thinking, ToolCall, ToolResult
@@ -212,10 +212,10 @@ def test_words_in_a_text_are_no_keys() -> None:
 
 
 def test_keys_are_found_with_those_above_them() -> None:
-    paths = exports.outline(source_of([[], {"a": [{"b": 1}, {"c": {"d": "}"}}]}, {"e": 2}]))
+    paths = outline.keys(source_of([[], {"a": [{"b": 1}, {"c": {"d": "}"}}]}, {"e": 2}]))
     assert paths == {("a",), ("a", "b"), ("a", "c"), ("a", "c", "d"), ("e",)}
-    assert exports.within(paths, "a") == {("b",), ("c",), ("c", "d")}
-    assert exports.outline(BytesSource("x", b'{"a": "' + b'\\"' * 40_000)) == {("a",)}
+    assert outline.within(paths, "a") == {("b",), ("c",), ("c", "d")}
+    assert outline.keys(BytesSource("x", b'{"a": "' + b'\\"' * 40_000)) == {("a",)}
 
 
 def test_a_list_in_a_wrapping_object_is_read_piece_by_piece() -> None:

@@ -89,7 +89,7 @@ def outside(found: set[str], *allowed: str) -> set[str]:
         ("google", ("core/providers/gemini.py", "bench/")),
         ("docx", ("core/formats/",)),
         ("fpdf", ("core/formats/",)),
-        ("markdown_it", ("core/formats/", "core/interchange/page.py")),
+        ("markdown_it", ("core/interchange/blocks.py", "core/interchange/page.py")),
         ("openpyxl", ("core/formats/",)),
         ("resvg_py", ("core/formats/",)),
         ("keyring", ("core/keys.py",)),

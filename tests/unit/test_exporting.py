@@ -143,6 +143,7 @@ def test_a_scope_is_told_from_its_subject(store: Store, session: Session, main: 
         ("Zürich – Genève", (), "zürich-genève.md"),
         ("CON\x00\n\t", (), "turntree-con.md"),
         ("nul", ("aux",), "nul-aux.md"),
+        ("🎉", ("answer",), "turntree-answer.md"),
         ("a b c d e f g h i j", (), "a-b-c-d-e-f-g-h.md"),
     ],
 )
@@ -154,7 +155,15 @@ def test_a_file_gets_a_name_that_every_system_takes(
 
 @pytest.mark.parametrize("title", ["x" * 5000, "é" * 300, "漢" * 300, "word" * 30 + " " + "y" * 90])
 def test_a_file_name_is_never_too_long_for_a_disk(title: str) -> None:
-    assert len(file_name(title, "answer", ending="docx").encode()) <= 255
+    name = file_name(title, "answer", ending="docx")
+    assert len(name.encode()) <= 255
+    assert name.endswith("-answer.docx"), "what it is stays told"
+
+
+def test_a_long_name_of_a_branch_does_not_push_out_the_title() -> None:
+    name = file_name("A plan", "b" * 5000, ending="md")
+    assert name.startswith("a-plan-bbb")
+    assert len(name) < 130
 
 
 # --- pieces -------------------------------------------------------------------------------------

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from core import Store
+from core import Store, fork
 from core.formats import __main__ as command
 from core.formats.__main__ import DONE, INTERRUPTED, NO_DATABASE, NOTHING, PARTLY, main
 from tests.conftest import ECHO
 from tests.unit.anything import made
+from tests.unit.house import grow
 
 HOUSE = Path(command.__file__).parents[2]
 
@@ -170,6 +171,79 @@ def test_what_some_sessions_do_not_have_is_said(
     told = ["export", "--format", "pieces", "--out", str(tmp_path / "x"), "--all"]
     assert main(told) in (PARTLY, NOTHING)
     assert "Nothing yet: It has no answer yet." in capsys.readouterr().err
+
+
+def answered(path: Path, title: str = "One", text: str = "Words.\n\n```py\n1\n```\n") -> str:
+    """A session with a question and an answer; its id."""
+    with Store.open(path) as store:
+        session = store.sessions.create(config=ECHO, title=title)
+        grow(store, str(session.current_branch_id), "Why?", text)
+        return session.id
+
+
+def test_what_of_a_session_is_wanted_can_be_said(path: Path, tmp_path: Path) -> None:
+    of = answered(path)
+    out = f"{tmp_path / 'new'}{os.sep}"
+    start = ["export", "--session", of, "--out", out, "--format"]
+    assert main([*start, "markdown", "--of", "answer"]) == DONE
+    assert (tmp_path / "new" / "one-answer.md").read_text() == "Words.\n\n```py\n1\n```\n"
+    assert main([*start, "markdown"]) == DONE
+    assert "Why?" in (tmp_path / "new" / "one-branch.md").read_text()
+    assert main([*start, "pieces", "--pieces", "code"]) == DONE
+    assert [one.read_text() for one in (tmp_path / "new").glob("*.py")] == ["1\n"]
+    assert main([*start, "docx", "--of", "tree"]) == NOTHING
+
+
+def test_provenance_goes_beside_an_answer(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of = answered(path)
+    start = ["export", "--session", of, "--out", str(tmp_path), "--format", "markdown"]
+    assert main([*start, "--provenance"]) == NOTHING
+    assert "--of answer" in capsys.readouterr().err
+    assert main([*start, "--provenance", "--of", "answer"]) == DONE
+    with zipfile.ZipFile(tmp_path / "one-answer-with-provenance.zip") as archive:
+        assert archive.namelist() == ["one-answer.md", "one-provenance.json", "one-provenance.html"]
+        assert json.loads(archive.read("one-provenance.json"))["session"]["id"] == of
+
+
+def test_the_answer_marked_final_goes_out_if_it_is_on_the_branch(
+    path: Path, tmp_path: Path
+) -> None:
+    with Store.open(path) as store:
+        session = store.sessions.create(config=ECHO, title="Two ways")
+        main_id = str(session.current_branch_id)
+        nodes = grow(store, main_id, "Why?", "FIRST", "And?", "LAST")
+        other = fork(store, nodes[0].id, from_branch=main_id, name="other")
+        elsewhere = grow(store, other.id, "ELSEWHERE")[0]
+        store.nodes.mark(nodes[1].id, "final", "yes")
+        store.nodes.mark(elsewhere.id, "final", "yes")
+        store.sessions.change(session.id, current_branch_id=main_id)
+    told = ["export", "--session", session.id, "--format", "plain_text", "--of", "answer"]
+    assert main([*told, "--out", str(tmp_path / "a.txt")]) == DONE
+    assert (tmp_path / "a.txt").read_text().strip() == "FIRST"
+    assert main([*told, "--branch", "other", "--out", str(tmp_path / "b.txt")]) == DONE
+    assert (tmp_path / "b.txt").read_text().strip() == "ELSEWHERE"
+
+
+def test_a_branch_that_there_is_not_is_told_with_those_that_there_are(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of = answered(path, title="a\x1b]0;evil\x07b")
+    told = ["export", "--session", of, "--format", "markdown", "--branch", "nope"]
+    assert main(told) == NOTHING
+    said = capsys.readouterr().err
+    assert "It has: main." in said
+    assert "\x1b" not in said
+
+
+def test_sessions_of_the_same_name_do_not_replace_each_other(path: Path, tmp_path: Path) -> None:
+    for text in ("FIRST", "SECOND", "THIRD"):
+        answered(path, title="Same", text=text)
+    told = ["export", "--all", "--format", "plain_text", "--of", "answer", "--out", str(tmp_path)]
+    assert main(told) == DONE
+    names = ["same-answer.txt", "same-answer-2.txt", "same-answer-3.txt"]
+    assert {(tmp_path / name).read_text().strip() for name in names} == {"FIRST", "SECOND", "THIRD"}
 
 
 # --- import ---

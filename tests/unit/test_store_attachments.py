@@ -4,11 +4,10 @@ from hashlib import sha256
 
 import pytest
 
-from core import Config, Queued, Run, Runner, Session, Store, View, fork, show
+from core import Config, Queued, Run, Runner, Session, Store, View, exporting, fork, show
 from core.asking import prepare
 from core.errors import NotFound, UserError
-from core.formats import markdown
-from core.types import AttachmentRef, Text
+from core.types import AttachmentRef, Include, Text
 from pages.components import acts
 from tests.contract.media import PDF, PNG, TEXT
 from tests.unit.house import ask, begun, count, grow, until
@@ -242,6 +241,6 @@ def test_an_export_names_the_files(
 ) -> None:
     odd = AttachmentRef(sha256=notes.sha256, media_type="text/plain", name="a`b.txt")
     ask(runner, main, "look", files=(cat, odd))
-    branch = runner.store.branches.get(main)
-    written = markdown.branch(session, branch, runner.store.nodes.lineage(branch.tip_id), runs={})
+    taken = exporting.branch(runner.store, session.id, main)
+    written = exporting.write(taken, "markdown", Include(metadata=False)).content.decode()
     assert "## Turn 1 · You\n\nAttached: `cat.png`, `a'b.txt`\n\nlook\n\n## Turn 1" in written

@@ -15,6 +15,7 @@ from markdown_it.token import Token
 
 Kind = Literal["paragraph", "heading", "code", "table", "rule"]
 Align = Literal["left", "center", "right"]
+_DEEPEST = 60  # lists and quotes within each other
 _SAFE_LINK = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 _ALIGN = re.compile(r"text-align:(left|center|right)")
 
@@ -65,7 +66,8 @@ def plain(spans: Spans) -> str:
 @cache
 def parser() -> MarkdownIt:
     """CommonMark with tables and strikethrough; raw HTML is text."""
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    wanted = {"html": False, "maxNesting": _DEEPEST + 2}
+    return MarkdownIt("commonmark", wanted).enable(["table", "strikethrough"])
 
 
 def safe_link(address: str) -> bool:
@@ -74,18 +76,23 @@ def safe_link(address: str) -> bool:
 
 
 def blocks(markdown: str) -> tuple[Block, ...]:
-    """The blocks of a Markdown text in their order."""
-    return tuple(_Reading(parser().parse(markdown)).blocks())
+    """The blocks of a Markdown text in their order.
+
+    What is nested too deeply to be read as Markdown comes line by line, as it stands: the parser
+    would leave it out.
+    """
+    try:
+        tokens = parser().parse(markdown)
+    except RecursionError:
+        return _as_it_stands(markdown)
+    if any(token.level >= _DEEPEST for token in tokens):
+        return _as_it_stands(markdown)
+    return tuple(_Reading(tokens).blocks())
 
 
-def code_blocks(markdown: str) -> Iterator[Block]:
-    """The pieces of code alone."""
-    return (block for block in blocks(markdown) if block.kind == "code")
-
-
-def tables(markdown: str) -> Iterator[Block]:
-    """The tables alone."""
-    return (block for block in blocks(markdown) if block.kind == "table")
+def _as_it_stands(text: str) -> tuple[Block, ...]:
+    lines = (line for line in text.splitlines() if line.strip())
+    return tuple(Block(kind="paragraph", spans=(Span(text=line),)) for line in lines)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from core.types import (
     Node,
     Part,
     Recap,
+    Role,
     Run,
     Text,
     Thinking,
@@ -22,7 +23,12 @@ from core.types import (
 
 Kind = Literal["text", "thinking", "call", "result", "file", "recap", "sent"]
 OPTIONS = frozenset({"thinking", "tools", "metadata", "recaps"})
-SPEAKERS = {"user": "You", "assistant": "Model", "system": "System", "tool": "Tool"}
+SPEAKERS: Mapping[Role, str] = {
+    "user": "You",
+    "assistant": "Model",
+    "system": "System",
+    "tool": "Tool",
+}
 LABELS: Mapping[Kind, str] = {
     "thinking": "Thinking",
     "call": "Tool call",
@@ -85,6 +91,12 @@ def transcript(taken: BranchTaken, include: Include) -> Transcript:
     )
 
 
+def speaker(node: Node, model: str = "") -> str:
+    """Who says a message: the ``model`` that is named, where it is a model's."""
+    who = (model if node.role == "assistant" else "") or SPEAKERS[node.role]
+    return f"{who} (edited by hand)" if node.author == "hand-edited" else who
+
+
 def day(moment: str) -> str:
     """A moment as people read it: "2026-03-01 14:05 UTC"."""
     return f"{moment[:10]} {moment[11:16]} UTC" if len(moment) > 16 else moment
@@ -117,16 +129,11 @@ def _lines(taken: BranchTaken, include: Include) -> Iterator[tuple[str, str]]:
 
 
 def _entry(taken: BranchTaken, node: Node, turn: int, include: Include) -> Entry:
-    speaker = SPEAKERS[node.role]
-    if node.role == "assistant":
-        speaker = taken.models.get(node.id, speaker)
-    if node.author == "hand-edited":
-        speaker += " (edited by hand)"
     facts = ""
     if include.metadata:
         facts = " · ".join(_facts(node, taken.runs.get(node.id), taken.marks.get(node.id, {})))
     return Entry(
-        heading=f"Turn {turn} · {speaker}",
+        heading=f"Turn {turn} · {speaker(node, taken.models.get(node.id, ''))}",
         role=node.role,
         facts=facts,
         said=tuple(_said(node, include)),
