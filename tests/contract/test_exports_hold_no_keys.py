@@ -122,6 +122,7 @@ def test_sessions_without_a_file_are_told_and_none_at_all_is_an_error(
     assert done == [1, 2, 3]
     with zipfile.ZipFile(first) as archive:
         assert archive.namelist() == ["ours-branch.py", "ours-branch-2.py"]
+        assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     whole.each(store, ids, second, "openai_python")
     assert first.getvalue() == second.getvalue(), "the same sessions make the same bytes"
     with pytest.raises(UserError, match="Nothing was asked"):
