@@ -73,7 +73,9 @@ def _sources(store: Store, node: Node) -> list[Node]:
 
 
 def final_draft(store: Store, session_id: str, lineage: Sequence[Node]) -> Node | None:
-    """The answer marked final latest on a lineage; without a mark, the last answer."""
+    """The answer marked final latest on a lineage; without a mark, the last one that has words."""
     on_path = {node.id: node for node in lineage}
     marked = [node for node in store.nodes.finals(session_id) if node in on_path]
-    return on_path[marked[-1]] if marked else last_answer(lineage)
+    if marked:
+        return on_path[marked[-1]]
+    return last_answer([node for node in lineage if node.text.strip()]) or last_answer(lineage)

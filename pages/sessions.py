@@ -36,7 +36,7 @@ def confirm(session_id: str, title: str) -> None:
 def row(session: dict[str, str], *, binned: bool) -> None:
     """One session with what can be done to it."""
     with st.container(horizontal=True, vertical_alignment="center", border=True):
-        st.markdown(sidebar.label(session["title"]))
+        st.markdown(sidebar.label(session["title"]), width="stretch")
         st.caption(session["updated_at"][:16].replace("T", " "), width="content")
         if not binned:
             st.button(

@@ -157,15 +157,19 @@ class Nodes:
     def outline(self, session_id: str, after: int = 0) -> list[dict[str, Any]]:
         """What the tree draws, for nodes written after ``after``, parents before children.
 
-        Each row: ``seq, id, parent_id, role, author, snippet`` (80 characters) and ``model``.
+        Each row: ``seq, id, parent_id, role, author, snippet`` (80 characters; without words
+        the names of files and tools) and ``model``.
         """
         with self._db.read() as db:
             return list(
                 db.query(
                     "SELECT nodes.seq, nodes.id, nodes.parent_id, role, author,"
-                    " substr(iif(text = '' AND instr(parts_json, '\"attachment\"'),"
+                    " substr(iif(text = '' AND (instr(parts_json, '\"attachment\"')"
+                    " OR instr(parts_json, '\"tool_call\"')),"
                     " (SELECT group_concat(json_extract(value, '$.name'), ', ')"
-                    " FROM json_each(parts_json)), text), 1, 80) AS snippet,"
+                    " FROM json_each(parts_json)"
+                    " WHERE json_extract(value, '$.type') IN ('attachment', 'tool_call')), text),"
+                    " 1, 80) AS snippet,"
                     " coalesce((SELECT model FROM runs WHERE runs.node_id = nodes.id LIMIT 1),"
                     " (SELECT nullif(model, '') FROM imported_nodes"
                     " WHERE imported_nodes.node_id = nodes.id)) AS model"

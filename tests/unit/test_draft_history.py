@@ -3,6 +3,7 @@
 from core import Runner, Session, Store
 from core.branching import edit, new_node
 from core.draft_history import final_draft, history
+from core.types import ToolCall
 from tests.conftest import ECHO
 from tests.unit.house import ask, grow, parts
 
@@ -68,3 +69,14 @@ def test_the_final_draft_is_the_one_marked_last_else_the_last(
     assert final_draft(store, session.id, path) == nodes[1]
     assert [one.final for one in history(store, path)] == [True, False]
     assert final_draft(store, session.id, path[:1]) is None
+
+
+def test_an_answer_without_words_is_no_final_draft(
+    store: Store, session: Session, main: str
+) -> None:
+    nodes = grow(store, main, "one", "ONE", "two")
+    call = (ToolCall(id="1", name="search", arguments="{}"),)
+    store.nodes.add(new_node(session.id, nodes[2].id, "assistant", call))
+    path = store.nodes.lineage(store.nodes.latest_leaf(nodes[2].id))
+    assert final_draft(store, session.id, path) == nodes[1]
+    assert store.nodes.outline(session.id)[-1]["snippet"] == "search"
