@@ -22,7 +22,14 @@ MOST_RATIO = 200
 about 4 to 20 times, a bomb a thousand times."""
 _SMALL = 10 * 2**20
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+_BROKEN = (  # what unpacking raises; each becomes a BadFile that names archive and member
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,  # the member is cut off
+    NotImplementedError,  # it is packed in a way that zipfile does not know
+    RuntimeError,  # it is encrypted
+    OSError,
+)
 
 
 class FileSource:
