@@ -19,7 +19,7 @@ from docx.table import Table
 from docx.text.paragraph import Paragraph
 
 from core.interchange.blocks import Block, Span, Spans, blocks
-from core.interchange.transcript import OPTIONS, Entry, Said, transcript
+from core.interchange.transcript import OPTIONS, Entry, lay, transcript
 from core.types import AnswerTaken, BranchTaken, Include, Scope, well_formed
 
 _STEP = Pt(18)
@@ -65,22 +65,7 @@ FORMAT = Docx()
 
 def _entry(paper: "_Paper", entry: Entry) -> None:
     paper.heading((Span(text=entry.heading),), 1)
-    if entry.facts:
-        paper.small(entry.facts)
-    for said in entry.said:
-        _said(paper, said)
-
-
-def _said(paper: "_Paper", said: Said) -> None:
-    if said.kind == "file":
-        paper.small(f"{said.label}: {said.text}")
-        return
-    if said.label:
-        paper.small(said.label)
-    if said.code:
-        paper.code(said.text, 0)
-    else:
-        paper.prose(said.text, deeper=1, quoted=said.kind not in ("text", "recap"))
+    lay(paper, entry)
 
 
 class _Paper:
@@ -144,7 +129,7 @@ class _Paper:
         """A line of its own in small letters."""
         self._new("Facts").add_run(_legal(words))
 
-    def code(self, words: str, depth: int) -> None:
+    def code(self, words: str, depth: int = 0) -> None:
         """Words as they are."""
         paragraph = self._new("Code")
         paragraph.add_run(_legal(words).expandtabs(4))

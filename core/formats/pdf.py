@@ -22,7 +22,7 @@ from fpdf import FPDF
 from fpdf.enums import WrapMode, XPos, YPos
 
 from core.interchange.blocks import Align, Block, Span, Spans, blocks, plain
-from core.interchange.transcript import OPTIONS, Entry, Said, transcript, words_of
+from core.interchange.transcript import OPTIONS, Entry, lay, transcript, words_of
 from core.types import AnswerTaken, BranchTaken, Include, Scope, well_formed
 
 _FONTS = Path(__file__).parent / "fonts"
@@ -82,22 +82,7 @@ def _branch(taken: BranchTaken, include: Include, folder: Path) -> "_Paper":
 
 def _entry(paper: "_Paper", entry: Entry) -> None:
     paper.heading((Span(text=entry.heading),), 2, marked=True)
-    if entry.facts:
-        paper.small(entry.facts)
-    for said in entry.said:
-        _said(paper, said)
-
-
-def _said(paper: "_Paper", said: Said) -> None:
-    if said.kind == "file":
-        paper.small(f"{said.label}: {said.text}")
-        return
-    if said.label:
-        paper.small(said.label)
-    if said.code:
-        paper.code(said.text)
-    else:
-        paper.prose(said.text, deeper=1, soft=said.kind not in ("text", "recap"))
+    lay(paper, entry)
 
 
 class _Paper:
@@ -144,10 +129,10 @@ class _Paper:
             self.small(_MISSING.format(which=which))
         return bytes(self._pdf.output())
 
-    def prose(self, markdown: str, *, deeper: int = 0, soft: bool = False) -> None:
+    def prose(self, markdown: str, *, deeper: int = 0, quoted: bool = False) -> None:
         """Markdown as paragraphs; headings so many levels deeper."""
         for block in blocks(_drawn(markdown)):
-            self._block(block, deeper, soft)
+            self._block(block, deeper, quoted)
 
     def heading(self, spans: Spans, level: int, *, marked: bool = False) -> None:
         """A heading; ``marked`` puts it into the reader's table of contents."""
@@ -175,7 +160,7 @@ class _Paper:
                 self._lines(line or " ", 4.6, fill=True, wrap=WrapMode.CHAR)
         self._pdf.ln(2.6)
 
-    def _block(self, block: Block, deeper: int, soft: bool) -> None:
+    def _block(self, block: Block, deeper: int, quoted: bool) -> None:
         if block.kind == "heading":
             self.heading(block.spans, block.level + deeper)
         elif block.kind == "code":
@@ -187,14 +172,14 @@ class _Paper:
         elif block.kind == "table":
             self._table(block)
         else:
-            self._paragraph(block, soft)
+            self._paragraph(block, quoted)
 
-    def _paragraph(self, block: Block, soft: bool) -> None:
+    def _paragraph(self, block: Block, quoted: bool) -> None:
         depth = block.depth + block.quoted
         if self._listing and not depth:
             self._pdf.ln(1.4)
         self._listing = depth > 0
-        colour = _SOFT if soft or block.quoted else _INK
+        colour = _SOFT if quoted or block.quoted else _INK
         if block.marker:
             with _indented(self, depth - 1):
                 self._look(colour=colour)

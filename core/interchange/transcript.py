@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from core.tree import turns
 from core.types import (
@@ -60,6 +60,38 @@ class Entry:
     role: str
     facts: str
     said: tuple[Said, ...]
+
+
+class Paper(Protocol):
+    """What a message is laid out on."""
+
+    def small(self, words: str) -> None:
+        """A line of facts."""
+        ...
+
+    def code(self, words: str) -> None:
+        """Words as they are, in even letters."""
+        ...
+
+    def prose(self, markdown: str, *, deeper: int = 0, quoted: bool = False) -> None:
+        """Words as they are meant, headings so much deeper."""
+        ...
+
+
+def lay(paper: Paper, entry: Entry) -> None:
+    """Lay the facts and the pieces of a message out, under its heading."""
+    if entry.facts:
+        paper.small(entry.facts)
+    for said in entry.said:
+        if said.kind == "file":
+            paper.small(f"{said.label}: {said.text}")
+            continue
+        if said.label:
+            paper.small(said.label)
+        if said.code:
+            paper.code(said.text)
+        else:
+            paper.prose(said.text, deeper=1, quoted=said.kind not in ("text", "recap"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
