@@ -2,30 +2,49 @@
 
 The place lives in the address, so that a reload, a second tab or a shared link finds it again;
 a copy is kept because a click on a page's link drops the address's parameters.
+
+Streamlit may end a run of the script at each touch of ``session_state``. An act that has begun
+must also be remembered, so the memory is one plain dict: in hand, nothing ends a run between
+what is done and what the tab knows of it.
 """
 
+import threading
 import time
 from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import Config, TurntreeError
 from pages.components.act import Dialog
 
 _PLACE, _FLASH, _INSERT, _NEW_CONFIG, _LEAVE, _SHOWN, _HEARD, _TAKEN, _OPEN, _KEPT = (
-    "turntree.place",
-    "turntree.flash",
-    "turntree.insert",
-    "turntree.new_config",
-    "turntree.leave",
-    "turntree.shown",
-    "turntree.heard",
-    "turntree.taken",
-    "turntree.open",
-    "turntree.kept",
+    "place",
+    "flash",
+    "insert",
+    "new_config",
+    "leave",
+    "shown",
+    "heard",
+    "taken",
+    "open",
+    "kept",
 )
+_GOING = "going"  # a place that the address may not know yet
 _REMEMBERED = 20  # acts of each element
+MEMORY = "turntree"
+_hand = threading.local()
+
+
+def _memory() -> dict[str, Any]:
+    """What the tab remembers, by name; after the first look without a touch of Streamlit's."""
+    run = get_script_run_ctx(suppress_warning=True)
+    if run is None or getattr(_hand, "run", None) is not run:
+        _hand.memory = st.session_state.setdefault(MEMORY, {})
+        _hand.run = run
+    memory: dict[str, Any] = _hand.memory
+    return memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,30 +59,34 @@ class Place:
 
 def place() -> Place:
     """The place that the address names, or the one the tab was at before a page link."""
+    if going := _memory().get(_GOING):
+        go(going)  # the run that was on its way there was ended before the address knew
     named = {name: st.query_params.get(name) for name in Place.__slots__}
     if named["session"]:
         return Place(**named)
-    kept: Place | None = st.session_state.get(_PLACE)
+    kept: Place | None = _memory().get(_PLACE)
     return kept or Place()
 
 
 def go(to: Place) -> None:
     """Go there, and write it into the address."""
-    st.session_state[_PLACE] = to
+    memory = _memory()
+    memory[_PLACE] = memory[_GOING] = to
     wanted = {name: value for name, value in asdict(to).items() if value}
     if dict(st.query_params) != wanted:
         st.query_params.from_dict(wanted)
+    del memory[_GOING]
 
 
 def open_place(to: Place) -> None:
     """Go there, and to the playground from whatever page the tab is on."""
     go(to)
-    st.session_state[_LEAVE] = True
+    _memory()[_LEAVE] = True
 
 
 def leaving() -> bool:
     """Whether the tab is about to open a place on the playground; true once."""
-    return bool(st.session_state.pop(_LEAVE, False))
+    return bool(_memory().pop(_LEAVE, False))
 
 
 _BOUND = "bound"
@@ -91,23 +114,23 @@ def arrived() -> None:
 
 def taken(key: str, number: Any) -> None:
     """Note that what an element or input sent under this number is being done."""
-    known = st.session_state.get(f"{_TAKEN}.{key}", ())
-    st.session_state[f"{_TAKEN}.{key}"] = (*known, number)[-_REMEMBERED:]
+    known = _memory().get(f"{_TAKEN}.{key}", ())
+    _memory()[f"{_TAKEN}.{key}"] = (*known, number)[-_REMEMBERED:]
 
 
 def was_taken(key: str, number: Any) -> bool:
     """Whether it was done before; never true of what carries no number."""
-    return number is not None and number in st.session_state.get(f"{_TAKEN}.{key}", ())
+    return number is not None and number in _memory().get(f"{_TAKEN}.{key}", ())
 
 
 def hear(key: str) -> None:
     """Note that the callback of an input ran."""
-    st.session_state[f"{_HEARD}.{key}"] = True
+    _memory()[f"{_HEARD}.{key}"] = True
 
 
 def heard(key: str) -> bool:
     """Whether the callback of an input ran before this run of the script; true once."""
-    return bool(st.session_state.pop(f"{_HEARD}.{key}", False))
+    return bool(_memory().pop(f"{_HEARD}.{key}", False))
 
 
 _WORDS = "words"
@@ -126,22 +149,22 @@ def words_heard() -> list[str]:
 
 def shown(listing: str, first: int) -> int:
     """How many rows of a listing are shown."""
-    return int(st.session_state.get(f"{_SHOWN}.{listing}", first))
+    return int(_memory().get(f"{_SHOWN}.{listing}", first))
 
 
 def show_more(listing: str, rows: int) -> None:
     """Show so many rows of a listing from now on."""
-    st.session_state[f"{_SHOWN}.{listing}"] = rows
+    _memory()[f"{_SHOWN}.{listing}"] = rows
 
 
 def keep(name: str, value: Any) -> None:
     """Remember something for the life of the tab, across pages."""
-    st.session_state[f"{_KEPT}.{name}"] = value
+    _memory()[f"{_KEPT}.{name}"] = value
 
 
 def kept(name: str, otherwise: Any = None) -> Any:
     """What was kept under that name."""
-    return st.session_state.get(f"{_KEPT}.{name}", otherwise)
+    return _memory().get(f"{_KEPT}.{name}", otherwise)
 
 
 def link() -> dict[str, str]:
@@ -149,30 +172,30 @@ def link() -> dict[str, str]:
     return {name: value for name, value in asdict(place()).items() if value}
 
 
-_LOOKED_INTO, _LAST_LOOK = "turntree.looked_into", "turntree.last_look"
+_LOOKED_INTO, _LAST_LOOK = "looked_into", "last_look"
 _DIALOG = "dialog"
 
 
 def look_into(run_id: str) -> None:
     """Keep the dialog with this call open from now on."""
-    st.session_state[_LOOKED_INTO] = st.session_state[_LAST_LOOK] = run_id
+    _memory()[_LOOKED_INTO] = _memory()[_LAST_LOOK] = run_id
 
 
 def looked_into() -> str | None:
     """The call that the tab looks into."""
-    found: str | None = st.session_state.get(_LOOKED_INTO)
+    found: str | None = _memory().get(_LOOKED_INTO)
     return found
 
 
 def last_look() -> str | None:
     """The call that the tab looked into last, whether or not it still does."""
-    found: str | None = st.session_state.get(_LAST_LOOK)
+    found: str | None = _memory().get(_LAST_LOOK)
     return found
 
 
 def look_away() -> None:
     """The person has closed the dialog, or the tab has gone elsewhere."""
-    st.session_state.pop(_LOOKED_INTO, None)
+    _memory().pop(_LOOKED_INTO, None)
 
 
 def open_dialog(dialog: Dialog) -> None:
@@ -216,7 +239,7 @@ class Flash:
 
 def flash(text: str, *, hint: str = "", bad: bool = False) -> None:
     """Show a message on the next run of the script."""
-    st.session_state.setdefault(_FLASH, []).append(Flash(text=text, hint=hint, bad=bad))
+    _memory().setdefault(_FLASH, []).append(Flash(text=text, hint=hint, bad=bad))
 
 
 def flash_error(error: TurntreeError) -> None:
@@ -226,7 +249,7 @@ def flash_error(error: TurntreeError) -> None:
 
 def take_flashes() -> list[Flash]:
     """The messages to show now."""
-    taken: list[Flash] = st.session_state.pop(_FLASH, [])
+    taken: list[Flash] = _memory().pop(_FLASH, [])
     return taken
 
 
@@ -242,24 +265,24 @@ class Insert:
 def insert(text: str, *, whole: bool = False) -> None:
     """Put words into the composer, where the person may change them."""
     # The time, because a counter would start anew with a reload and repeat itself.
-    st.session_state[_INSERT] = Insert(text=text, n=time.time_ns() // 1_000_000, whole=whole)
+    _memory()[_INSERT] = Insert(text=text, n=time.time_ns() // 1_000_000, whole=whole)
 
 
 def inserted() -> Insert:
     """The words last put into the composer."""
-    found: Insert = st.session_state.get(_INSERT, Insert())
+    found: Insert = _memory().get(_INSERT, Insert())
     return found
 
 
 def new_config() -> Config | None:
     """The config chosen on the start page, before there is a session to hold it."""
-    found: Config | None = st.session_state.get(_NEW_CONFIG)
+    found: Config | None = _memory().get(_NEW_CONFIG)
     return found
 
 
 def choose_new_config(config: Config) -> None:
     """Keep the config for the next new session of this tab."""
-    st.session_state[_NEW_CONFIG] = config
+    _memory()[_NEW_CONFIG] = config
 
 
 def control(key: str, stored: Any) -> None:
@@ -276,12 +299,12 @@ def control(key: str, stored: Any) -> None:
 
 def unfolded(name: str) -> bool:
     """Whether a part of the page that folds is open."""
-    return bool(st.session_state.get(f"{_OPEN}.{name}", False))
+    return bool(_memory().get(f"{_OPEN}.{name}", False))
 
 
 def unfold(name: str, opened: bool = True) -> None:
     """Open or fold it from now on."""
-    st.session_state[f"{_OPEN}.{name}"] = opened
+    _memory()[f"{_OPEN}.{name}"] = opened
 
 
 _ANEW = "anew"

@@ -8,15 +8,48 @@ const STARTED = 150; // a run that this tab began reaches the page by itself, a 
 const APART = 300;
 const ANSWER = 1500; // an act without an answer for so long is taken as done
 const TRIES = 6;
+const AT_WORK = 60; // ms between two looks whether the page is still at work
+const PATIENCE = 3000; // what takes longer than this is not waited for
 
 /**
  * Whether a person writes into a dialog. A look at the page draws the dialog anew, without the
- * words that have not been left yet; what lies behind it can wait.
+ * words that have not been left yet; what lies behind it can wait. An open dialog takes the focus
+ * back into the field that was left last: a field counts once somebody went there, or wrote.
  */
-function writing() {
-  const at = document.activeElement;
-  const field = at?.matches("textarea, input:not([role=combobox])");
-  return Boolean(field && at.closest('[role="dialog"]'));
+class Pen {
+  #field = null;
+  #reached = null; // what was pressed last, before the focus followed; the document: a key
+
+  constructor() {
+    const heed = (type, hear) => document.addEventListener(type, hear, true);
+    heed("pointerdown", ({ target }) => (this.#reached = target));
+    heed("keydown", ({ key }) => key === "Tab" && (this.#reached = document));
+    heed("input", ({ target }) => (this.#field = target));
+    heed("focusin", ({ target }) => {
+      const reached = this.#reached;
+      const label = reached?.closest?.("label");
+      const meant = reached === document || target.contains(reached) || label?.control === target;
+      this.#field = meant ? target : null;
+      this.#reached = null;
+    });
+  }
+
+  get writes() {
+    const field = this.#field?.matches("textarea, input:not([role=combobox])");
+    const here = document.activeElement === this.#field;
+    return Boolean(field && here && this.#field.closest('[role="dialog"]'));
+  }
+}
+
+const pen = new Pen();
+
+/**
+ * Whether the page is at work, on a click perhaps: to ask now would end that run of the script,
+ * and where the run had not come to the button yet the click would have done nothing.
+ */
+function atWork() {
+  const app = document.querySelector('[data-testid="stApp"]');
+  return ["running", "rerunRequested"].includes(app?.dataset.testScriptState);
 }
 
 export class Refresh {
@@ -24,6 +57,7 @@ export class Refresh {
   #timer = 0;
   #last = 0;
   #acting = 0;
+  #waits = 0; // since when the page's own work is waited for
 
   /**
    * `needed(message)` says whether the page is behind, `insist(message)` whether to ask again
@@ -64,8 +98,15 @@ export class Refresh {
     this.#timer = setTimeout(() => this.#fire(), Math.max(wait, this.#last + APART - now, answer));
   }
 
+  #patient() {
+    this.#waits ||= performance.now();
+    return performance.now() - this.#waits < PATIENCE;
+  }
+
   #fire() {
-    if (writing()) return this.#later(APART);
+    if (pen.writes) return this.#later(APART);
+    if (atWork() && this.#patient()) return this.#later(AT_WORK);
+    this.#waits = 0;
     let asked = 0;
     for (const [key, item] of this.#open) {
       if (item.tries <= 0 || !this.needed(item.message)) this.#open.delete(key);

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core import Config, Session, Store, Text
 from core.branching import new_node
 from pages import backend
+from pages.components import state
 
 ROOT = Path(__file__).parents[2]
 Open = Callable[..., AppTest]
@@ -69,3 +71,11 @@ def said(test: AppTest) -> str:
     """All the words that Streamlit's own elements show."""
     elements = (*test.markdown, *test.caption, *test.title, *test.error, *test.text)
     return "\n".join(str(element.value) for element in elements)
+
+
+def memory(test: AppTest) -> dict[str, Any]:
+    """What the tab remembers; may be written before a run."""
+    if state.MEMORY not in test.session_state:
+        test.session_state[state.MEMORY] = {}
+    remembered: dict[str, Any] = test.session_state[state.MEMORY]
+    return remembered

@@ -10,7 +10,7 @@ from core.preview import preview as look
 from core.types import Override, OwnPrice
 from pages import backend
 from pages.components import acts, context_panel, meter, preview, state
-from tests.app.conftest import Open, conversation, said, sound
+from tests.app.conftest import Open, conversation, memory, said, sound
 from tests.app.test_meter import made
 
 TALK = ("first question", "first answer", "second question", "second answer")
@@ -20,7 +20,7 @@ LONG = "word " * 1100
 def opened(app: Open, store: Store, *texts: str) -> tuple[AppTest, str]:
     session = conversation(store, *texts)
     test = app(session=session.id)
-    test.session_state["turntree.open.context.page"] = True
+    memory(test)["open.context.page"] = True
     return sound(test.run()), session.id
 
 
@@ -136,7 +136,7 @@ def test_the_preview_opens_and_stays_open(app: Open, store: Store) -> None:
     test = app(session=session.id)
     result = acts.perform(backend.runner(), show(store, session.id), {"action": "preview"})
     assert result.dialog is not None
-    test.session_state["turntree.kept.dialog"] = result.dialog
+    memory(test)["kept.dialog"] = result.dialog
     for _ in range(2):
         sound(test.run())
         assert "**Everything** · 5 messages" in said(test)

@@ -18,7 +18,7 @@ from core.formats import writers
 from core.lanes import side_by_side
 from pages import backend
 from pages.components import acts, export_preview, export_subjects
-from tests.app.conftest import ECHO, Open, conversation, said, sound
+from tests.app.conftest import ECHO, Open, conversation, memory, said, sound
 from tests.unit.house import until
 
 ANSWER = "# Plan\n\n```python\nprint(1)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
@@ -45,7 +45,7 @@ def opened(app: Open, session: Session, **act: Any) -> AppTest:
     """The playground with the dialog over it, as an act opens it."""
     result = acted(session, **act)
     test = app(session=session.id)
-    test.session_state["turntree.kept.dialog"] = result.dialog
+    memory(test)["kept.dialog"] = result.dialog
     return sound(test.run())
 
 
@@ -252,7 +252,7 @@ def test_several_sessions_go_into_one_file(app: Open, store: Store, session: Ses
     sound(test.button(key="export_several.make").click().run())
     assert test.get("download_button")
     assert "2-sessions" in said(test)
-    made = test.session_state["turntree.kept.export.several.made"]
+    made = memory(test)["kept.export.several.made"]
     assert set(made.ids) == {session.id, other.id}
     with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
         named = json.loads(archive.read("manifest.json"))["sessions"]
@@ -276,7 +276,7 @@ def test_several_sessions_are_files_to_read_in_an_archive(
         sound(test.selectbox(key="export_several.kind").set_value(kind).run())
         assert not test.get("download_button"), "that is the file of another kind"
         sound(test.button(key="export_several.make").click().run())
-        made = test.session_state["turntree.kept.export.several.made"]
+        made = memory(test)["kept.export.several.made"]
         with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
             assert set(archive.namelist()) == names
             assert all(
@@ -326,7 +326,7 @@ def test_a_re_run_that_gives_the_same_says_so_and_changes_nothing(app: Open, sto
     test = provenance_of(app, session)
     sound(test.button(key="provenance.rerun").click().run())
     until(lambda: not store.runs.not_ended(session.id))
-    test.session_state["turntree.kept.dialog"] = acted(session).dialog
+    memory(test)["kept.dialog"] = acted(session).dialog
     test = choose(sound(test.run()), "What to export", "provenance")
     assert [one.value for one in test.success] == ["It gave the same, word for word."]
     assert show(store, session.id).lineage == before.lineage

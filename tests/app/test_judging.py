@@ -16,7 +16,7 @@ from core.standings import Standing
 from core.types import Comparison, Verdict
 from pages import backend
 from pages.components import judging_hand, judging_look, standings
-from tests.app.conftest import ECHO, Open, said, sound
+from tests.app.conftest import ECHO, Open, memory, said, sound
 from tests.unit.house import ask, grow, until
 
 TEXTS = ("The plan. Owner: Ada. Cost: 12,400.", "A plan <b>without</b> an owner.", "Third.")
@@ -245,8 +245,8 @@ def test_votes_pairs_and_rubric_are_kept(app: Open, store: Store) -> None:
     assert "6 calls" in said(test)
     sound(widget(test, "judge_pairs").set_value(True).run())
     assert "18 calls" in said(test)
-    state_open = "turntree.open.rubric"
-    test.session_state[state_open] = True
+    state_open = "open.rubric"
+    memory(test)[state_open] = True
     sound(test.run())
     sound(widget(test, "rubric_text_0").set_value("It rhymes").run())
     sound(widget(test, "rubric_weight_0").set_value(5.0).run())

@@ -19,7 +19,7 @@ from pages import backend
 from pages.components import acts, lane_wishes
 from pages.components.acts_replay import draft_of
 from pages.components.lane_wishes import Choice, figures, told, total, with_model
-from tests.app.conftest import ECHO, Open, conversation, said, sound
+from tests.app.conftest import ECHO, Open, conversation, memory, said, sound
 from tests.unit.house import until
 
 TALK = ("Draft a plan.", "plan one", "Avoid jargon.", "plan two")
@@ -53,7 +53,7 @@ def opened(app: Open, session: Session, kind: str, **more: str) -> AppTest:
     result = acts.perform(backend.runner(), view, {"action": kind, **more})
     assert result.dialog is not None
     test = app(session=session.id)
-    test.session_state["turntree.kept.dialog"] = result.dialog
+    memory(test)["kept.dialog"] = result.dialog
     return sound(test.run())
 
 
@@ -133,7 +133,7 @@ def test_what_plays_in_a_session_pauses_when_that_goes_into_the_bin(
 def test_whoever_is_on_the_way_to_a_comparison_gets_there(app: Open, store: Store) -> None:
     session = conversation(store, *TALK)
     test = app(session=session.id)
-    test.session_state["turntree.kept.bound"] = {"session": session.id, "tab": "Jobs"}
+    memory(test)["kept.bound"] = {"session": session.id, "tab": "Jobs"}
     with patch("streamlit.switch_page") as switch:
         test.run()
     assert switch.call_args.args == ("compare.py",)
@@ -183,10 +183,10 @@ def test_a_lane_has_settings_of_its_own(app: Open, store: Store) -> None:
     config = replace(ECHO, system="Be kind.", policy="last", keep_turns=1)
     keep_lanes(store, session, [Choice(id="a", config=config)])
     test = app(session=session.id)
-    state_key = "turntree.open.more.lanes." + session.id + ".a"
-    test.session_state[state_key] = True
+    state_key = "open.more.lanes." + session.id + ".a"
+    memory(test)[state_key] = True
     dialog = acts.perform(backend.runner(), view, {"action": "fan"}).dialog
-    test.session_state["turntree.kept.dialog"] = dialog
+    memory(test)["kept.dialog"] = dialog
     sound(test.run())
     shown = [one.value for one in test.text_area if one.label == "System prompt"]
     assert shown[-1] == "Be kind."  # the first are the session's
@@ -266,7 +266,7 @@ def test_a_replay_begins_and_the_tab_stands_on_its_branch(
     assert (job.kind, job.mode, job.state) == ("replay", mode, "done")
     (line,) = store.jobs.lines(job.id)
     assert texts(store, line.branch_id) == ["Draft a plan."] * 2 + ["Avoid jargon."] * 2
-    assert test.session_state["turntree.place"].branch == line.branch_id
+    assert memory(test)["place"].branch == line.branch_id
 
 
 def test_a_replay_from_a_turn_keeps_what_is_before_it(app: Open, store: Store) -> None:
@@ -387,7 +387,7 @@ def test_jobs_are_shown_without_a_comparison_and_can_go_on(app: Open, store: Sto
     assert finished(store, session).state == "done"
     assert [step.tries for step in store.jobs.steps(job.id)] == [1, 2]
     sound(button(page, "Open turn 2").click().run())
-    place = page.session_state["turntree.place"]
+    place = memory(page)["place"]
     assert (place.session, place.branch) == (session.id, store.jobs.lines(job.id)[0].branch_id)
 
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from core import Config, Session, Store
 from core.library import Body, Variable
 from core.library_templates import entries
-from tests.app.conftest import ECHO, Open, conversation, said, sound
+from tests.app.conftest import ECHO, Open, conversation, memory, said, sound
 
 SCRIPT = Body(
     turns=("About {{topic}}, {{tone}}", "More of {{topic}} in {{words}} words"),
@@ -19,7 +19,7 @@ SCRIPT = Body(
         Variable(name="words", kind="number", default="50"),
     ),
 )
-DIALOG = "turntree.kept.library.use"
+DIALOG = "kept.library.use"
 
 
 def press(test: AppTest, label: str, **more: Any) -> AppTest:
@@ -42,7 +42,7 @@ def page(app: Open, **at: str) -> AppTest:
 def using(app: Open, item: str, session: Session | None = None) -> AppTest:
     """The playground with the dialog open on an item."""
     test = app(**({"session": session.id} if session else {}))
-    test.session_state[DIALOG] = item
+    memory(test)[DIALOG] = item
     return sound(test.run())
 
 
@@ -179,8 +179,8 @@ def test_choosing_in_the_dialog(app: Open, store: Store) -> None:
     assert any("Mine" in b.label for b in test.button)
     sound(test.button(key=f"library.use.{made.id}").click().run())
     press(test, "Insert into the composer")
-    assert test.session_state["turntree.insert"].text == "just this"
-    assert test.session_state[DIALOG] is None
+    assert memory(test)["insert"].text == "just this"
+    assert memory(test)[DIALOG] is None
 
 
 def test_each_variable_has_a_field_of_its_type_and_what_is_missing_is_named(
@@ -197,13 +197,13 @@ def test_each_variable_has_a_field_of_its_type_and_what_is_missing_is_named(
     assert field(test, "number_input", "Words").value == 50
     press(sound(test), "Queue, paused")
     assert texts(store, session.id) == ["About tea, dry", "More of tea in 50 words"]
-    assert test.session_state[DIALOG] is None
+    assert memory(test)[DIALOG] is None
 
 
 def test_without_a_session_a_script_begins_one(app: Open, store: Store) -> None:
     made = store.library.create("conversation", "Script", Body(turns=("a", "b")))
     test = using(app, made.id)
-    test.session_state["turntree.new_config"] = ECHO
+    memory(test)["new_config"] = ECHO
     press(sound(test.run()), "Queue, paused")
     (row,) = store.sessions.recent()
     assert row["title"] == "Script"

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from core import Session, Store
 from core.recap import PROMPT, activate, add, choices_of
 from core.types import text_of
-from tests.app.conftest import Open, conversation, said, sound
+from tests.app.conftest import Open, conversation, memory, said, sound
 from tests.unit.house import until
 
 TALK = (
@@ -210,6 +210,6 @@ def test_it_is_carried_into_another_branch(
     button(test, "Go there with it")
     assert store.sessions.get(session.id).current_branch_id == other.id
     assert test.query_params["branch"] in (other.id, [other.id])
-    inserted = test.session_state["turntree.insert"]
+    inserted = memory(test)["insert"]
     assert inserted.text == "To recap what we decided on branch main:\n\nPorto it is.\n\n"
     assert text_of(store.nodes.get(nodes(store, session)[-1]).parts) == TALK[-1]

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from core import Config, Run, Session, Store
 from core.types import Failure, Request, Usage, new_id, now
 from pages import backend
-from tests.app.conftest import ECHO, Open, conversation, said, sound
+from tests.app.conftest import ECHO, Open, conversation, memory, said, sound
 
 Begin = Callable[..., str]
 SENT = Request(envelope={"model": "echo-1"}, messages=({"role": "user", "text": "<b>Hi</b> $5"},))
@@ -200,7 +200,7 @@ def test_pages_of_a_long_table(app: Open, store: Store) -> None:
 def look(app: Open, run_id: str, tab: str | None = None) -> AppTest:
     """The page of runs with the dialog open on a run."""
     test = app("runs.py")
-    test.session_state["turntree.looked_into"] = run_id
+    memory(test)["looked_into"] = run_id
     if tab:
         test.session_state[f"sent.tabs.{run_id}"] = tab
     return sound(test.run())
@@ -272,4 +272,4 @@ def test_code_can_be_had_in_both_languages(app: Open, store: Store) -> None:
 def test_a_run_that_is_gone_is_said_and_the_dialog_stays_closed(app: Open, talk: Session) -> None:
     test = look(app, "no-such-run")
     assert "There is no such run." in test.toast[0].value
-    assert "turntree.looked_into" not in test.session_state
+    assert "looked_into" not in memory(test)

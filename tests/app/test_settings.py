@@ -14,7 +14,7 @@ from core.models import facts
 from core.providers import adapters, learn, protocols
 from core.types import ModelInfo, OwnPrice
 from pages.components import key_panel, models_panel
-from tests.app.conftest import Open, conversation, said, sound
+from tests.app.conftest import Open, conversation, memory, said, sound
 from tests.fakes import chat_completions as fake
 from tests.fakes.server import serving
 
@@ -53,7 +53,7 @@ def opened(app: Open, provider: str) -> AppTest:
 
 def unfold(test: AppTest, name: str) -> AppTest:
     """Open a part that folds."""
-    test.session_state[f"turntree.open.{name}"] = True
+    memory(test)[f"open.{name}"] = True
     return sound(test.run())
 
 

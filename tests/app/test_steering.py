@@ -14,7 +14,7 @@ from pages import backend
 from pages.components import composer, state, steering_panel
 from pages.components.composer import companion_data
 from pages.components.notices import notices
-from tests.app.conftest import Open, conversation, said, sound
+from tests.app.conftest import Open, conversation, memory, said, sound
 from tests.unit.house import until
 
 TALK = ("Draft a plan. Keep it short.", "plan one", "Avoid jargon.", "plan two")
@@ -135,7 +135,7 @@ def test_going_past_the_plan_asks_once_and_keeps_every_word(app: Open, store: St
 
 
 def state_insert(test: AppTest) -> str:
-    return str(test.session_state["turntree.insert"].text)
+    return str(memory(test)["insert"].text)
 
 
 def test_finish_instead_brings_words_and_the_final_request_to_the_composer(

@@ -215,6 +215,22 @@ def test_looking_at_a_version_moves_only_this_tab(desk: Desk, new_tab: Callable[
 # --- look, copy, mark ------------------------------------------------------------------------
 
 
+def test_news_of_another_tab_wait_while_the_page_is_at_work(
+    talk: Desk, new_tab: Callable[[], Desk]
+) -> None:
+    other = new_tab().open(talk.server.store.sessions.get(talk.place()["session"]))
+    app = talk.page.get_by_test_id("stApp")
+    expect(app).to_have_attribute("data-test-script-state", "notRunning")
+    works = "(app, state) => app.setAttribute('data-test-script-state', state)"
+    app.evaluate(works, "running")  # on a click, which an early look would end
+    other.act(other.answer(1), "Mark final")
+    expect(other.answer(1)).to_have_class(re.compile("final"))
+    talk.page.wait_for_timeout(600)
+    assert "final" not in (talk.answer(1).get_attribute("class") or "")
+    app.evaluate(works, "notRunning")
+    expect(talk.answer(1)).to_have_class(re.compile("final"))
+
+
 def test_changes_since_the_previous_answer_are_marked_word_by_word(desk: Desk) -> None:
     desk.open(
         conversation(desk.server.store, "a", "the cat sat down", "b", "the dog sat down quietly")

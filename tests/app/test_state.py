@@ -1,0 +1,53 @@
+"""What the tab remembers, where the script is ended in the middle of an act."""
+
+from streamlit.testing.v1 import AppTest
+
+from tests.app.conftest import memory, sound
+
+
+def _begins() -> None:
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+    from pages.components import state
+
+    begun = st.session_state.setdefault("begun", [])
+    if state.kept("run") is None and len(begun) < 3:
+        begun.append("a run")
+        context = get_script_run_ctx()
+        assert context is not None
+        assert context.script_requests is not None
+        context.script_requests.request_rerun(RerunData())  # as the news of another tab do
+        state.keep("run", begun[-1])
+    st.text(f"{len(begun)} begun")
+
+
+def _goes() -> None:
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+    from pages.components import state
+
+    there = state.place()
+    moved = st.session_state.setdefault("moved", [])
+    if not moved:
+        moved.append(True)
+        context = get_script_run_ctx()
+        assert context is not None
+        assert context.script_requests is not None
+        context.script_requests.request_rerun(RerunData(query_string="session=old"))
+        state.go(state.Place(session="new", branch="b"))
+    st.text(f"{there.session} {there.branch} {st.query_params.get('session')}")
+
+
+def test_what_was_begun_is_known_although_the_script_was_ended() -> None:
+    test = sound(AppTest.from_function(_begins).run())
+    assert test.text[0].value == "1 begun"
+    assert memory(test)["kept.run"] == "a run"
+
+
+def test_a_way_that_was_begun_is_gone_to_its_end() -> None:
+    test = AppTest.from_function(_goes)
+    test.query_params["session"] = "old"
+    sound(test.run())
+    assert test.text[0].value == "new b new"
