@@ -129,6 +129,7 @@ def test_a_reload_in_the_middle_of_a_draft_loses_nothing(desk: Desk, session: Se
     desk.open(session)
     words = "Porto and eighteen people and a date in May and some more words to come"
     ask_for(desk, f"/delay 1500\n{words}")  # a reload may take seconds on a busy machine
+    expect(dialog(desk).get_by_role("button", name="Stop", exact=True)).to_be_visible()
     expect(dialog(desk)).to_contain_text("Porto and")
     desk.page.reload()
     notice = desk.page.get_by_role("status", name="Notices")
