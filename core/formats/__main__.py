@@ -266,6 +266,7 @@ def _show_preview(looked: Preview, *, as_json: bool) -> int:
                 f"  {one.branches:>3} branches  {one.title or 'Untitled'}"
             )
             _show_changes(one.left_out, one.repairs, indent=7)
+        _show_changes(looked.left_out, (), indent=2)
         _show_damages(looked.damaged, looked.broke)
     return PARTLY if looked.damaged or looked.broke else DONE
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.interchange import fields, outline, streams
 from core.interchange.attached import Attached, joined
-from core.interchange.growing import Grain, grow, left_out, line
+from core.interchange.growing import RATINGS, TAGS, Grain, grow, left_out, line
 from core.interchange.times import iso
 from core.types import (
     Carried,
@@ -79,23 +79,31 @@ def _conversation(value: Json) -> Carried:
         model=reading.model,
         provider=endpoint,
         files=reading.attached.files,
-        left_out=grown.left_out + reading.attached.left_out() + _examples(options),
+        left_out=grown.left_out + reading.attached.left_out() + _left_out(value, reading.rated),
         repairs=grown.repairs,
     )
 
 
-def _examples(options: Message) -> tuple[LeftOut, ...]:
-    count = len(fields.several(options, "examples"))
-    return left_out({("examples of the preset", "they are no part of the conversation"): count})
+def _left_out(value: Json, rated: int) -> tuple[LeftOut, ...]:
+    examples = fields.several(fields.mapping(value, "options"), "examples")
+    return left_out(
+        {
+            ("examples of the preset", "they are no part of the conversation"): len(examples),
+            RATINGS: rated,
+            TAGS: len(fields.several(value, "tags")),
+        }
+    )
 
 
 class _Reading:
-    """One conversation as it is read. ``related`` says that its messages name each other."""
+    """One conversation as it is read. ``related`` says that its messages name each other,
+    ``rated`` how many have a thumb up or down."""
 
     def __init__(self, endpoint: str, model: str) -> None:
         self.endpoint, self.model = endpoint, model
         self.attached = Attached()
         self.related = False
+        self.rated = 0
 
     def grains(self, top: list[Json]) -> Iterator[Grain]:
         """All messages, each before its children, however deep they lie."""
@@ -120,6 +128,7 @@ class _Reading:
         by_user = _by_user(message)
         absent: list[str] = []
         parts = (*self._parts(message), *self._files(message, absent))
+        self.rated += fields.filled((message,), "feedback")
         return Grain(
             key=key or streams.fingerprint(parent, place, text_of(parts))[:24],
             parent=parent,

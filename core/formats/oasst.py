@@ -2,8 +2,8 @@
 
 A tree is ``{message_tree_id, tree_state, prompt: {message_id, text, role, replies: […]}}``; flat
 files have the same messages with ``parent_id``, in any order. ``rank`` 0 is the reply that people
-found best: the open path follows it. Deleted messages are marked, not removed, and files that
-were filtered by language have replies to messages that are gone.
+found best: the open path follows it; their labels stay behind. Deleted messages are marked, not
+removed, and files that were filtered by language have replies to messages that are gone.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from core.errors import BadFile
 from core.interchange import fields, outline, streams
-from core.interchange.growing import Grain, grow
+from core.interchange.growing import RATINGS, Grain, grow, left_out
 from core.interchange.times import iso
 from core.types import Carried, Damaged, Json, Role, Source, Text
 
@@ -113,7 +113,8 @@ def _carried(tree: str, messages: Sequence[tuple[Message, str | None]]) -> Carri
         title=root.text[:70] if root else "",
         nodes=grown.nodes,
         branches=grown.branches,
-        left_out=grown.left_out,
+        left_out=grown.left_out
+        + left_out({RATINGS: fields.filled((one for one, _ in messages), "labels", "emojis")}),
         repairs=grown.repairs,
     )
 

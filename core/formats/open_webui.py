@@ -14,7 +14,7 @@ from typing import Any
 from core.formats._open_webui_folds import bare, output_of, unfolded
 from core.interchange import fields, outline, streams
 from core.interchange.attached import Attached, joined
-from core.interchange.growing import Grain, grow, left_out, line
+from core.interchange.growing import RATINGS, TAGS, Grain, grow, left_out, line
 from core.interchange.times import iso
 from core.types import (
     Carried,
@@ -95,7 +95,7 @@ def _conversation(value: Json) -> Carried:
         or fields.words(chat, "system"),
         model=next((one for one in fields.several(chat, "models") if isinstance(one, str)), ""),
         files=attached.files,
-        left_out=grown.left_out + attached.left_out() + _sources(messages.values()),
+        left_out=grown.left_out + attached.left_out() + _left_out(value, chat, messages),
         repairs=(*repairs, *grown.repairs),
     )
 
@@ -260,9 +260,16 @@ def _files(message: Message, attached: Attached, absent: list[str]) -> Iterator[
             absent.append(name or fields.words(file, "title", "type") or "a file")
 
 
-def _sources(messages: Any) -> tuple[LeftOut, ...]:
-    count = sum(len(fields.several(message, "sources")) for message in messages)
-    return left_out({("sources of answers", "only the words of an answer come along"): count})
+def _left_out(value: Json, chat: Message, messages: Mapping[str, Message]) -> tuple[LeftOut, ...]:
+    tags = fields.several(fields.mapping(value, "meta"), "tags") or fields.several(chat, "tags")
+    sources = sum(len(fields.several(message, "sources")) for message in messages.values())
+    return left_out(
+        {
+            ("sources of answers", "only the words of an answer come along"): sources,
+            RATINGS: fields.filled(messages.values(), "annotation"),
+            TAGS: len(tags),
+        }
+    )
 
 
 FORMAT = OpenWebUI()

@@ -5,16 +5,17 @@ before is known by its key, its messages by theirs: only what is new is added, a
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict
 
 from core.errors import BadFile, StoreError
 from core.formats import found_in
 from core.importing import one as conversation
+from core.importing.beside import beside
 from core.importing.report import Found, Preview, Report
 from core.interchange.growing import left_out
 from core.store import Store
-from core.types import Carried, Config, Damaged, Reader, Source, Stop
+from core.types import Carried, Config, Damaged, LeftOut, Reader, Source, Stop
 
 _MOST_TOLD = 200  # repairs and damages that a report lists; the rest is counted
 
@@ -52,7 +53,13 @@ def preview(
         if not found and not damaged:
             raise
         broke = f"{error.message} {error.hint}"
-    return Preview(name=source.name, found=tuple(found), damaged=tuple(damaged), broke=broke)
+    return Preview(
+        name=source.name,
+        found=tuple(found),
+        damaged=tuple(damaged),
+        left_out=_beside(source, {one.format for one in found}, damaged),
+        broke=broke,
+    )
 
 
 def take(
@@ -73,6 +80,7 @@ def take(
     report = Report(name=source.name)
     seen: set[tuple[str, str]] = set()
     counted: Counter[tuple[str, str]] = Counter()
+    readers: set[str] = set()
     try:
         for number, (reader, one) in enumerate(_conversations(source)):
             if stop is not None and stop.is_set():
@@ -84,6 +92,7 @@ def take(
             if chosen is not None and number not in chosen:
                 report.passed_over += 1
                 continue
+            readers.add(reader.name)
             try:
                 taken = conversation.write(store, reader, one, config, seen)
             except BadFile as error:  # of this one nothing was written; the next goes on
@@ -103,6 +112,8 @@ def take(
         _keep(store, report)
         raise
     report.left_out = list(left_out(counted))
+    if not report.cancelled:
+        report.left_out += _beside(source, readers, report.damaged)
     _keep(store, report)
     return report
 
@@ -124,6 +135,13 @@ def _conversations(source: Source) -> Iterator[tuple[Reader | None, Carried | Da
             yield None, Damaged(place=part.name, why=error.message)
 
 
+def _beside(
+    source: Source, readers: Collection[str], damaged: Sequence[Damaged]
+) -> tuple[LeftOut, ...]:
+    """Our own archives hold nothing but what their manifest names, opened when it is needed."""
+    return () if "native" in readers else beside(source, damaged)
+
+
 def _found(
     store: Store, reader: Reader, one: Carried, number: int, seen: set[tuple[str, str]]
 ) -> Found:
@@ -139,7 +157,7 @@ def _found(
         at=one.updated_at or one.at,
         session_id=session_id,
         binned=bool(session_id and store.sessions.get(session_id).binned_at),
-        left_out=one.left_out,
+        left_out=conversation.staying(one),
         repairs=one.repairs,
     )
 

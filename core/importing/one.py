@@ -16,6 +16,7 @@ from core.types import (
     CarriedBranch,
     CarriedNode,
     Config,
+    LeftOut,
     Node,
     Reader,
     new_id,
@@ -34,6 +35,14 @@ class Taken:
     branches: int
     left_out: Counter[tuple[str, str]]
     binned: bool = False
+
+
+def staying(one: Carried) -> tuple[LeftOut, ...]:
+    """What of a conversation does not come along."""
+    if one.records or not one.sampling:
+        return one.left_out
+    why = "the next answer is asked with the settings that you choose here"
+    return (*one.left_out, LeftOut(what="sampling settings", count=len(one.sampling), why=why))
 
 
 def standing(
@@ -59,7 +68,7 @@ def write(
     with store.write(durable=False):
         session_id, key, known = _standing(store, reader.name, one, seen)
         counted: Counter[tuple[str, str]] = Counter()
-        for left in one.left_out:
+        for left in staying(one):
             counted[left.what, left.why] += left.count
         fresh = [node for node in one.nodes if node.key not in known]
         made = session_id is None

@@ -26,11 +26,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What a file holds; nothing was written. ``broke`` tells where reading had to stop."""
+    """What a file holds; nothing was written. ``broke`` tells where reading had to stop,
+    ``left_out`` what lies beside the conversations."""
 
     name: str
     found: tuple[Found, ...]
     damaged: tuple[Damaged, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     broke: str = ""
 
 

@@ -75,7 +75,8 @@ def listed(members: Mapping[str, Source], name: str) -> Iterator[tuple[str, Mapp
 
 
 def _files(source: Source, ours: Ours) -> list[Source | Damaged]:
-    """The files of conversations in their order: as a manifest lists them, then by name."""
+    """The files of conversations in their order: as a manifest lists them, then by name. First
+    what is told of a manifest that is damaged: a file that is missing then goes unnoticed."""
     members = source.members
     if not members:
         return [source]
@@ -87,7 +88,17 @@ def _files(source: Source, ours: Ours) -> list[Source | Damaged]:
             why="the export's own manifest lists it, but it is not there",
         )
     found.update((path, mine[path]) for path in sorted(mine, key=_in_numbers) if path not in found)
-    return list(found.values())
+    return [*_damaged_manifests(members), *found.values()]
+
+
+def _damaged_manifests(members: Mapping[str, Source]) -> Iterator[Damaged]:
+    for path, member in members.items():
+        if path.rpartition("/")[2].lower() == _MANIFEST:
+            try:
+                streams.whole(member)
+            except BadFile as error:
+                why = f"{error.message} Whether a file of the export is missing cannot be told."
+                yield Damaged(place=member.name, why=why)
 
 
 def _is_ours(path: str, member: Source, ours: Ours) -> bool | None:

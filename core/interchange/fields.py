@@ -4,7 +4,7 @@ Objects are dicts and lists are lists, as ``json`` makes them: asking for anythi
 costs as much as the rest of an import.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from core.types import Json
@@ -42,3 +42,8 @@ def name_of(value: Any) -> str:
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
+def filled(objects: Iterable[Json], *names: str) -> int:
+    """In how many of some objects there is something under one of these names."""
+    return sum(any(mapping(one).get(name) for name in names) for one in objects)

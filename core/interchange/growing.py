@@ -86,6 +86,10 @@ def line(grains: Sequence[Grain]) -> Grown:
     )
 
 
+RATINGS = ("ratings", "nobody rates messages here")
+TAGS = ("tags", "sessions have no tags")
+
+
 def left_out(counted: Mapping[tuple[str, str], int]) -> tuple[LeftOut, ...]:
     """Lines of a preview from ``(what, why)`` to how often."""
     return tuple(

@@ -35,6 +35,8 @@ _BROKEN = (  # what unpacking raises; each becomes a BadFile that names archive 
 class FileSource:
     """A file on disk."""
 
+    opened = False
+
     def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
         self.name = shown(name or path.name)
@@ -47,6 +49,10 @@ class FileSource:
 
     def open(self) -> BinaryIO:
         """The bytes from the start. Raises ``BadFile``."""
+        self.opened = True
+        return self._stream()
+
+    def _stream(self) -> BinaryIO:
         try:
             return self.path.open("rb")
         except OSError as error:
@@ -63,7 +69,7 @@ class FileSource:
 
     @cached_property
     def _head(self) -> bytes:
-        with self.open() as stream:
+        with self._stream() as stream:
             return stream.read(HEAD)
 
     @cached_property
@@ -76,6 +82,8 @@ class FileSource:
 class BytesSource:
     """Bytes that are at hand: pasted text, and what tests make."""
 
+    opened = False
+
     def __init__(self, name: str, content: bytes) -> None:
         self.name = shown(name)
         self.size = len(content)
@@ -83,6 +91,7 @@ class BytesSource:
 
     def open(self) -> BinaryIO:
         """The bytes from the start."""
+        self.opened = True
         return io.BytesIO(self._content)
 
     def head(self) -> bytes:
@@ -94,11 +103,13 @@ class BytesSource:
         """The files in it, if it is a zip archive. Raises ``BadFile`` for a damaged one."""
         if not self._content.startswith(_ZIP):
             return MappingProxyType({})
-        return _members(self, self.open())
+        return _members(self, io.BytesIO(self._content))
 
 
 class SeveralFiles:
     """Files that were dropped together, as if they lay in one archive."""
+
+    opened = False
 
     def __init__(self, files: Sequence[Source]) -> None:
         self.name = f"What you dropped ({len(files)} files)"
@@ -124,21 +135,25 @@ class MemberSource:
     """A file in a zip archive. It is never written to a disk, so its path can do no harm."""
 
     members: Mapping[str, Source] = MappingProxyType({})
+    opened = False
 
     def __init__(self, archive: Source, info: zipfile.ZipInfo, opened: zipfile.ZipFile) -> None:
         self.name = f"{archive.name}: {shown(info.filename)}"
         self.size = info.file_size
-        self._info, self._opened = info, opened
+        self._info, self._archive = info, opened
 
     def open(self) -> BinaryIO:
         """The unpacked bytes from the start. Raises ``BadFile``."""
+        self.opened = True
+        return self.stream()
+
+    def stream(self) -> BinaryIO:
+        """The same for a look, of which nobody is told. Raises ``BadFile``."""
         try:
-            return cast("BinaryIO", io.BufferedReader(_Guarded(self._unpacking(), self)))
+            packed = self._archive.open(self._info)
+            return cast("BinaryIO", io.BufferedReader(_Guarded(packed, self)))
         except _BROKEN as error:
             raise self.damaged(error) from error
-
-    def _unpacking(self) -> Any:
-        return self._opened.open(self._info)
 
     def head(self) -> bytes:
         """The first 64 KiB. Raises ``BadFile``."""
@@ -213,7 +228,7 @@ def _members(archive: Source, where: Path | BinaryIO) -> Mapping[str, Source]:
 
 @lru_cache(maxsize=16)  # every format looks at the same one; an archive may have thousands
 def _head_of(source: MemberSource) -> bytes:
-    with source.open() as stream:
+    with source.stream() as stream:
         return stream.read(HEAD)
 
 

@@ -14,6 +14,8 @@ class Source(Protocol):
     """What a message calls it: the file's name, of a member ``archive.zip: folder/name``."""
     size: int
     """Bytes, unpacked."""
+    opened: bool
+    """Whether somebody has asked for its content, beyond the first bytes."""
 
     def open(self) -> BinaryIO:
         """The bytes from the start, as a stream of its own. Raises ``BadFile``."""

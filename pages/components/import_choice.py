@@ -8,6 +8,7 @@ import streamlit as st
 from core import Runner
 from core.importing import Found, Preview
 from core.intake import Arrival, Intake
+from core.types import LeftOut
 from pages.components import config_panel, import_report, sidebar, state, words
 
 _PAGE = 25
@@ -55,14 +56,16 @@ def _choice(runner: Runner, intake: Intake, one: Arrival) -> None:
     if intake.current is not one or one.state != "looked" or held is None:
         st.rerun()
         return  # of use to tests alone: in the app nothing comes after a rerun
-    _left_out([found for found in held.found if found.number in one.chosen])
+    _left_out([found for found in held.found if found.number in one.chosen], held.left_out)
     if held.found:
         _list(intake, one, held)
     _buttons(runner, intake, one)
 
 
-def _left_out(wanted: Sequence[Found]) -> None:
+def _left_out(wanted: Sequence[Found], beside: Sequence[LeftOut]) -> None:
     counted: Counter[tuple[str, str]] = Counter()
+    for left in beside:
+        counted[left.what, left.why] += left.count
     for found in wanted:
         for left in found.left_out:
             counted[left.what, left.why] += left.count
