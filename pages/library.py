@@ -17,6 +17,7 @@ from pages.components import (
     frame,
     library_editor,
     library_use,
+    pane,
     sidebar,
     state,
     words,
@@ -153,7 +154,7 @@ def take_out(item_id: str) -> None:
     state.flash(f"{name!r} is back in the library.")
 
 
-@st.dialog("Delete for good?")
+@pane.window("Delete for good?")
 def confirm(item_id: str, name: str) -> None:
     """Ask once before the only act that cannot be undone."""
     st.write("It will be gone with every version. There is no way back.")

@@ -9,6 +9,7 @@ from pages.components import (
     export_several,
     frame,
     import_panel,
+    pane,
     sidebar,
     state,
     words,
@@ -22,7 +23,7 @@ runner = backend.runner()
 store = runner.store
 
 
-@st.dialog("Delete for good?")
+@pane.window("Delete for good?")
 def confirm(session_id: str, title: str) -> None:
     """Ask once before the only act that cannot be undone."""
     st.write("This session and every branch in it will be gone. There is no way back.")

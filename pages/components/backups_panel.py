@@ -13,7 +13,7 @@ from core import Runner, TurntreeError, backups
 from core.backups import MOST_KEPT, Backup, Inside, Plan, Why
 from core.store import Store
 from pages import backend
-from pages.components import import_report, sidebar, state, words
+from pages.components import import_report, pane, sidebar, state, words
 from pages.components.frame import folding
 from pages.components.state import Place
 
@@ -238,7 +238,7 @@ def _close() -> None:
 # --- looking inside, and restoring ---------------------------------------------------------------
 
 
-@st.dialog("What is in this backup", width="medium", on_dismiss=_close)
+@pane.window("What is in this backup", width="medium", on_dismiss=_close)
 def _inside(path: Path) -> None:
     found = backups.look(path)
     st.caption(sidebar.label(path.name))

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from core import Runner, TurntreeError, View
-from pages.components import acts_lanes, state
+from pages.components import acts_lanes, pane, state
 from pages.components.act import Dialog
 
 _LISTED = 500
 _AUTHORS = {"user": "you", "assistant": "model"}
 
 
-@st.dialog("Compare with another message", width="medium", on_dismiss=state.close_dialog)
+@pane.window("Compare with another message", width="medium", on_dismiss=state.close_dialog)
 def draw(runner: Runner, view: View, dialog: Dialog) -> None:
     """The message that was pointed at, and a choice of the other."""
     node = runner.store.nodes.get(str(dialog.node))

@@ -12,7 +12,7 @@ from core.models import offered
 from core.providers import adapter, adapters, model_info
 from core.types import Knob
 from pages import backend
-from pages.components import library_presets, models_panel, sidebar, state
+from pages.components import library_presets, models_panel, pane, sidebar, state
 
 _FIRST_CHOICE = "local"
 _IN_MENUS = 12  # models of one provider in a menu; the settings offer all
@@ -224,7 +224,7 @@ def _local_state() -> None:
         st.caption(said)
 
 
-@st.fragment(run_every=1.0)
+@pane.fragment(run_every=1.0)
 def _local_state_following() -> None:
     _local_state()
     if status().state not in _BUSY:

@@ -9,14 +9,14 @@ import streamlit as st
 from core import Branch, Runner, TurntreeError, View, consolidate
 from core.tree import last_answer
 from core.types import text_of
-from pages.components import side_run, sidebar, state
+from pages.components import pane, side_run, sidebar, state
 from pages.components.act import Act, Dialog
 from pages.components.state import Place
 
 _LOOK = 0.6  # seconds between two looks at answers that are on their way
 
 
-@st.dialog("Consolidate", width="large", on_dismiss=state.close_dialog)
+@pane.window("Consolidate", width="large", on_dismiss=state.close_dialog)
 def draw(runner: Runner, view: View, dialog: Dialog) -> None:
     """The prompt as it is written, then to be edited, then sent on a clean branch."""
 
@@ -97,7 +97,7 @@ def links(runner: Runner, view: View, handle: Callable[[Act], None]) -> None:
             )
 
 
-@st.dialog("Side by side", width="large", on_dismiss=state.close_dialog)
+@pane.window("Side by side", width="large", on_dismiss=state.close_dialog)
 def reading(runner: Runner, view: View, dialog: Dialog) -> None:
     """The last answers of two branches."""
     other = runner.store.branches.get(dialog.text)
@@ -109,7 +109,7 @@ def reading(runner: Runner, view: View, dialog: Dialog) -> None:
             _columns(runner, pair)
 
 
-@st.fragment(run_every=_LOOK)
+@pane.fragment(run_every=_LOOK)
 def _following(runner: Runner, pair: list[Branch]) -> None:
     now = [runner.store.branches.get(branch.id) for branch in pair]
     _columns(runner, now)

@@ -7,7 +7,7 @@ from core.keys import header_key, header_slot
 from core.providers import Served, protocols
 from core.store import Store
 from core.wire.served import Preset, header_key_name, on_this_machine
-from pages.components import frame, key_panel, models_panel, state
+from pages.components import frame, key_panel, models_panel, pane, state
 
 _OTHER = "Another"
 
@@ -167,7 +167,7 @@ def _set_header(store: Store, served: Served, header: str, value: str, *, kept: 
     st.rerun()
 
 
-@st.dialog("Remove this endpoint?")
+@pane.window("Remove this endpoint?")
 def confirm_removal(store: Store, name: str, label: str) -> None:
     """Ask once: its keys are forgotten with it."""
     st.text(label)

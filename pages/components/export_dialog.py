@@ -16,7 +16,15 @@ from core.exporting import File, provenance
 from core.formats import writers
 from core.types import Comparison, Include, Scope, Taken, Writer
 from core.wire.readable import size_words
-from pages.components import export_preview, export_subjects, provenance_panel, sent, sidebar, state
+from pages.components import (
+    export_preview,
+    export_subjects,
+    pane,
+    provenance_panel,
+    sent,
+    sidebar,
+    state,
+)
 from pages.components.act import Dialog
 from pages.components.export_subjects import PROVENANCE, Subject
 
@@ -46,7 +54,7 @@ _VALUES = {
 # --- where it opens -------------------------------------------------------------------------
 
 
-@st.dialog("Export", width="large", on_dismiss=state.close_dialog)
+@pane.window("Export", width="large", on_dismiss=state.close_dialog)
 def draw(runner: Runner, view: View, dialog: Dialog) -> None:
     """Of a message, or of what the tab shows."""
     subjects = export_subjects.of_view(runner, view, dialog.node)
@@ -84,13 +92,13 @@ def of_comparison(runner: Runner, comparison: Comparison) -> None:
         _over_comparison(runner, comparison)
 
 
-@st.dialog("Export", width="large", on_dismiss=close_elsewhere)
+@pane.window("Export", width="large", on_dismiss=close_elsewhere)
 def _over_sessions(runner: Runner, view: View) -> None:
     st.caption(sidebar.label(view.session.title))
     _body(runner, view, export_subjects.of_view(runner, view), view.session.id, "tree")
 
 
-@st.dialog("Export", width="large", on_dismiss=close_elsewhere)
+@pane.window("Export", width="large", on_dismiss=close_elsewhere)
 def _over_comparison(runner: Runner, comparison: Comparison) -> None:
     subjects = export_subjects.of_comparison(runner, comparison)
     _body(runner, None, subjects, comparison.id, "comparison")

@@ -10,7 +10,7 @@ from core import Runner, TurntreeError
 from core.exporting import file_name, whole
 from core.formats import writer
 from core.wire.readable import size_words
-from pages.components import export_dialog, export_preview, sidebar, state, words
+from pages.components import export_dialog, export_preview, pane, sidebar, state, words
 
 _OPEN, _MADE = "export.several", "export.several.made"
 _ALL, _SOME = "all", "some"
@@ -55,7 +55,7 @@ def close() -> None:
     state.keep(_MADE, None)
 
 
-@st.dialog("Export sessions", width="medium", on_dismiss=close)
+@pane.window("Export sessions", width="medium", on_dismiss=close)
 def _dialog(runner: Runner) -> None:
     with st.container(key="export_several_dialog", gap="small"):
         chosen, kind = _chosen(runner), _kind()

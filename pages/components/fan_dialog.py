@@ -10,7 +10,7 @@ from core.lanes import Fan, Wish, fan_out
 from core.replay import one_more as new_lane
 from core.types import AttachmentRef, Comparison, Config, Node
 from pages import backend
-from pages.components import lane_wishes, pace_fields, sidebar, state
+from pages.components import lane_wishes, pace_fields, pane, sidebar, state
 from pages.components.act import Dialog
 from pages.components.acts_replay import draft_of, note_gone
 
@@ -19,7 +19,7 @@ ADDING = "lanes.adding"
 """Under this name the tab keeps the comparison that a lane is being added to."""
 
 
-@st.dialog("Send to several models", width="medium", on_dismiss=state.close_dialog)
+@pane.window("Send to several models", width="medium", on_dismiss=state.close_dialog)
 def draw(runner: Runner, view: View, dialog: Dialog) -> None:
     """The prompt, the lanes, what they come to, and the button that sends."""
     store, session = runner.store, view.session
@@ -136,7 +136,7 @@ def _added() -> None:
     state.keep(ADDING, None)
 
 
-@st.dialog("Add a lane", width="medium", on_dismiss=_added)
+@pane.window("Add a lane", width="medium", on_dismiss=_added)
 def add_lane(runner: Runner, comparison: Comparison) -> None:
     """Another model answers all that was said in the lanes so far."""
     store = runner.store

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import Node, Runner, View
 from core.draft_history import Version, history
-from pages.components import diff_html, diff_view, state, words
+from pages.components import diff_html, diff_view, pane, state, words
 from pages.components.act import Dialog
 from pages.components.diff_view import Side
 from pages.components.entry import model_label
@@ -15,7 +15,7 @@ from pages.components.sidebar import label as plain
 _SHOWN = 12
 
 
-@st.dialog("Draft history", width="large", on_dismiss=state.close_dialog)
+@pane.window("Draft history", width="large", on_dismiss=state.close_dialog)
 def draw(runner: Runner, view: View, dialog: Dialog) -> None:
     """The drafts of the branch that is shown."""
     with st.container(key="history"):

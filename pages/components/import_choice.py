@@ -9,7 +9,7 @@ from core import Runner
 from core.importing import Found, Preview
 from core.intake import Arrival, Intake
 from core.types import LeftOut
-from pages.components import config_panel, import_report, sidebar, state, words
+from pages.components import config_panel, import_report, pane, sidebar, state, words
 
 _PAGE = 25
 
@@ -49,7 +49,7 @@ def _sums(held: Preview) -> None:
     )
 
 
-@st.fragment
+@pane.fragment()
 def _choice(runner: Runner, intake: Intake, one: Arrival) -> None:
     """The list, a page at a time. A fragment: a tick draws nothing else anew."""
     held = one.preview

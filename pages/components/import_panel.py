@@ -8,7 +8,7 @@ from core import Runner, TurntreeError
 from core.formats import readers
 from core.intake import Arrival, Intake
 from pages import backend
-from pages.components import import_choice, import_report, sidebar, state, words
+from pages.components import import_choice, import_report, pane, sidebar, state, words
 from pages.components.frame import folding
 
 _LOOK = 0.5  # seconds between two looks while a thread works
@@ -127,7 +127,7 @@ def _refused(intake: Intake, one: Arrival) -> None:
 # --- a thread works ------------------------------------------------------------------------------
 
 
-@st.fragment(run_every=_LOOK)
+@pane.fragment(run_every=_LOOK)
 def _following(intake: Intake, one: Arrival) -> None:
     """How far it is. The thread goes on whatever becomes of this tab."""
     if intake.current is not one or not one.busy:

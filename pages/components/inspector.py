@@ -14,6 +14,7 @@ from pages.components import (
     element,
     key_panel,
     meter,
+    pane,
     state,
     steering_panel,
     tree_panel,
@@ -37,7 +38,7 @@ def draw(
     _panels(runner, view, handle, scope=view.session.id)
 
 
-@st.dialog("Tree and settings", position="right", on_dismiss="rerun")
+@pane.window("Tree and settings", position="right", on_dismiss="rerun")
 def drawer(
     runner: Runner,
     view: View,

@@ -14,6 +14,7 @@ from pages.components import (
     checks_panel,
     lane_wishes,
     matrix_dialog,
+    pane,
     replay_dialogs,
     sidebar,
     state,
@@ -23,8 +24,7 @@ from pages.components.act import Dialog
 from pages.components.frame import folding
 from pages.components.state import Place
 
-_LOOK = 1.0  # seconds between two looks while something runs
-_JOBS, _ROWS = 20, 30
+_LOOK, _JOBS, _ROWS = 1.0, 20, 30  # seconds between two looks; how many are shown
 KINDS: dict[JobKind, str] = {
     "replay": "Replay",
     "rebase": "Re-run below",
@@ -105,7 +105,7 @@ def _busy(runner: Runner, jobs: Sequence[Job]) -> bool:
     )
 
 
-@st.fragment(run_every=_LOOK)
+@pane.fragment(run_every=_LOOK)
 def _following(runner: Runner, session_id: str) -> None:
     _leave()
     jobs = runner.store.jobs.of(session_id, _JOBS)
@@ -373,7 +373,7 @@ def _builds(runner: Runner, branch_id: str) -> Job | None:
     return job if job is not None and job.state in ("running", "paused") else None
 
 
-@st.fragment(run_every=_LOOK)
+@pane.fragment(run_every=_LOOK)
 def _line_following(runner: Runner, branch_id: str) -> None:
     job = _builds(runner, branch_id)
     if job is None or job.state != "running":

@@ -12,7 +12,7 @@ from core.columns import Column, letter
 from core.store import Store
 from core.tree import previous_user_turn
 from core.types import Comparison, Verdict, new_id, now
-from pages.components import reading, sidebar, state, words
+from pages.components import pane, reading, sidebar, state, words
 from pages.components.judging_look import Look, heading, remove, undo
 
 _keys = st.components.v2.component(
@@ -126,7 +126,7 @@ def _hint(count: int) -> None:
     )
 
 
-@st.fragment(run_every=_LOOK)
+@pane.fragment(run_every=_LOOK)
 def _waiting(runner: Runner, late: Sequence[Column], of: int) -> None:
     if not any(runner.answering(one.branch.id, one.branch.tip_id) for one in late):
         st.rerun()  # the whole page: what was waited for is there

@@ -11,7 +11,7 @@ from core.judging import READ, Criterion, Outcome, Vote, totals
 from core.store import Store
 from core.types import Comparison, Verdict, text_of
 from pages import backend
-from pages.components import sidebar, state, words
+from pages.components import pane, sidebar, state, words
 from pages.components.judging_look import Look, heading, model_name, remove, table, undo
 
 _LOOK = 0.6  # seconds between two looks at a judge
@@ -43,7 +43,7 @@ def draw(runner: Runner, comparison: Comparison, look: Look) -> None:
         st.rerun()
 
 
-@st.fragment(run_every=_LOOK)
+@pane.fragment(run_every=_LOOK)
 def _following(runner: Runner, verdict: Verdict, look: Look) -> None:
     found = runner.store.verdicts.of(verdict.session_id)
     now = next((one for one in found if one.id == verdict.id), None)

@@ -17,7 +17,7 @@ from core.errors import NotFound
 from core.library import Kind, as_text, fill, matches, preview, variables_of
 from core.library_templates import find, listed
 from core.store.library import Entry
-from pages.components import config_panel, library_fields, sidebar, state
+from pages.components import config_panel, library_fields, pane, sidebar, state
 from pages.components.state import Place
 
 _OPEN, _TROUBLE = "library.use", "library.trouble"
@@ -66,7 +66,7 @@ def draw(runner: Runner) -> None:
         _dialog(runner)
 
 
-@st.dialog("Library", width="medium", icon=":material/menu_book:", on_dismiss=close)
+@pane.window("Library", width="medium", icon=":material/menu_book:", on_dismiss=close)
 def _dialog(runner: Runner) -> None:
     dress()
     if not (item_id := state.kept(_OPEN)):

@@ -14,7 +14,7 @@ from core.policies import POLICIES
 from core.replay import MOST_CELLS, Pace, matrix
 from core.store import Store
 from pages import backend
-from pages.components import lane_wishes, library_use, pace_fields, sidebar, state, words
+from pages.components import lane_wishes, library_use, pace_fields, pane, sidebar, state, words
 from pages.components.act import Dialog
 
 _OWN = "own"
@@ -36,7 +36,7 @@ class _Wanted:
         return prod(map(len, self.variables.values())) * len(self.configs) * self.samples
 
 
-@st.dialog("Matrix", width="medium", on_dismiss=state.close_dialog)
+@pane.window("Matrix", width="medium", on_dismiss=state.close_dialog)
 def draw(runner: Runner, view: View, dialog: Dialog) -> None:
     """Every value with every model and policy, so many times; each cell is a branch."""
     store = runner.store

@@ -3,13 +3,13 @@
 import streamlit as st
 
 from core import Runner, View
-from pages.components import bring_panel, state
+from pages.components import bring_panel, pane, state
 from pages.components.act import Dialog
 from pages.components.bring_panel import Bringing
 from pages.components.state import Place
 
 
-@st.dialog("Bring into another branch", width="large", on_dismiss=state.close_dialog)
+@pane.window("Bring into another branch", width="large", on_dismiss=state.close_dialog)
 def bring_in(runner: Runner, view: View, dialog: Dialog) -> None:
     """Quote or paste the answer into the composer of another branch."""
     targets = bring_panel.others(runner, view.session.id, view.branch.id, {})

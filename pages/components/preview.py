@@ -12,7 +12,7 @@ from core.policies import POLICIES
 from core.preview import Line, Preview, body, preview
 from core.types import Text
 from core.wire.readable import elided, shortened
-from pages.components import context_panel, meter, sent_html, state, words
+from pages.components import context_panel, meter, pane, sent_html, state, words
 from pages.components.act import Dialog
 from pages.components.sidebar import label as plain
 
@@ -30,7 +30,7 @@ _FORMS = {
 }
 
 
-@st.dialog("What will be sent", width="large", on_dismiss=state.close_dialog)
+@pane.window("What will be sent", width="large", on_dismiss=state.close_dialog)
 def draw(runner: Runner, view: View, dialog: Dialog) -> None:
     """The next send of the branch, with what is left out."""
     view = context_panel.once(view)

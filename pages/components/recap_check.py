@@ -8,7 +8,7 @@ from core import Runner, View
 from core.fidelity import Finding, answered, fidelity_call, missing, with_line
 from core.recapping import Gain, gain, readable
 from core.types import Node
-from pages.components import side_run, state, words
+from pages.components import pane, side_run, state, words
 from pages.components.meter import brief
 from pages.components.sidebar import label as plain
 
@@ -75,7 +75,7 @@ def findings(
     looking = asked is not None and runner.store.runs.get(asked).state != "ended"
     # The whole page is not drawn anew when the model has answered: that would throw away what
     # is being typed into the recap at this moment.
-    shown = st.fragment(_findings, run_every=_LOOK) if looking else _findings
+    shown = pane.fragment(run_every=_LOOK)(_findings) if looking else _findings
     shown(runner, view, covered, text, key, on_add)
 
 

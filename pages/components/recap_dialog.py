@@ -12,7 +12,7 @@ from core.recapping import covered_by, request
 from core.tree import turns
 from core.types import Node, Recap
 from core.upcoming import coming
-from pages.components import recap_check, side_run, state, words
+from pages.components import pane, recap_check, side_run, state, words
 from pages.components.act import Dialog
 from pages.components.acts_recap import switched_on
 from pages.components.config_panel import models_offered
@@ -35,7 +35,7 @@ class Wish:
     prompt: str = ""
 
 
-@st.dialog("Recap", width="large", on_dismiss=state.close_dialog)
+@pane.window("Recap", width="large", on_dismiss=state.close_dialog)
 def draw(runner: Runner, view: View, dialog: Dialog) -> None:
     """Options first; then the draft; then the words, to be edited and activated."""
     with st.container(key="recap"):
@@ -195,7 +195,7 @@ def _by_hand(runner: Runner, view: View, dialog: Dialog) -> None:
     _words(runner, view, dialog, key=f"hand.{covers_to}", first="", covers_to=covers_to)
 
 
-@st.dialog("Edit recap", width="large", on_dismiss=state.close_dialog)
+@pane.window("Edit recap", width="large", on_dismiss=state.close_dialog)
 def edit(runner: Runner, view: View, dialog: Dialog) -> None:
     """Another version of a recap; the one before stays."""
     recap = runner.store.recaps.get(str(dialog.recap))
@@ -326,7 +326,7 @@ def _carry(runner: Runner, view: View, text: str) -> None:
 # --- what is there -------------------------------------------------------------------------------
 
 
-@st.dialog("Recap", width="large", on_dismiss=state.close_dialog)
+@pane.window("Recap", width="large", on_dismiss=state.close_dialog)
 def versions(runner: Runner, view: View, dialog: Dialog) -> None:
     """Every recap of one beginning side by side: read, check, switch, edit."""
     shown = runner.store.recaps.get(str(dialog.recap))

@@ -9,7 +9,7 @@ from core.context import config_for
 from core.replay import Pace, Turn, cherry_pick, rebase, replay, turns_of
 from core.types import Job, JobMode
 from pages import backend
-from pages.components import lane_wishes, pace_fields, sidebar, state
+from pages.components import lane_wishes, pace_fields, pane, sidebar, state
 from pages.components.act import Dialog
 from pages.components.state import Place
 
@@ -27,7 +27,7 @@ MODES: dict[JobMode, tuple[str, str]] = {
 # --- replay --------------------------------------------------------------------------------------
 
 
-@st.dialog("Replay a branch", width="medium", on_dismiss=state.close_dialog)
+@pane.window("Replay a branch", width="medium", on_dismiss=state.close_dialog)
 def draw(runner: Runner, view: View, dialog: Dialog) -> None:
     """Play the person's turns of a branch with another config, on a new branch."""
     store, session = runner.store, view.session
@@ -179,7 +179,7 @@ def _tools(turns: Sequence[Turn]) -> bool:
 # --- change a turn, re-run what is below ---------------------------------------------------------
 
 
-@st.dialog("Change and re-run below", width="medium", on_dismiss=state.close_dialog)
+@pane.window("Change and re-run below", width="medium", on_dismiss=state.close_dialog)
 def change(runner: Runner, view: View, dialog: Dialog) -> None:
     """Other words for a turn; everything below is asked anew, on a new branch."""
     store, session = runner.store, view.session
@@ -214,7 +214,7 @@ def change(runner: Runner, view: View, dialog: Dialog) -> None:
 # --- carry turns over ----------------------------------------------------------------------------
 
 
-@st.dialog("Carry turns onto another branch", width="medium", on_dismiss=state.close_dialog)
+@pane.window("Carry turns onto another branch", width="medium", on_dismiss=state.close_dialog)
 def pick(runner: Runner, view: View, dialog: Dialog) -> None:
     """Tick turns of a branch; they go onto the end of another one, as a new branch."""
     store, session = runner.store, view.session

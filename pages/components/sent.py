@@ -27,7 +27,7 @@ from core.providers import adapters
 from core.types import Json
 from core.wire.readable import elided, readable, shortened, size_words
 from pages import backend
-from pages.components import sent_html, state, words
+from pages.components import pane, sent_html, state, words
 from pages.components.entry import model_label
 from pages.components.state import Place
 
@@ -60,7 +60,7 @@ def look(runner: Runner, run_id: str) -> Exchange:
     return exchange(runner.store, run_id, arrived=live.parts() if live else None)
 
 
-@st.dialog("What was sent", width="large", on_dismiss=state.look_away)
+@pane.window("What was sent", width="large", on_dismiss=state.look_away)
 def _dialog(runner: Runner, run_id: str) -> None:
     st.html(f"<style>{_CSS}</style>")
     of = look(runner, run_id)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core import Run, Runner, TurntreeError
 from core.types import Parts, Thinking, text_of
-from pages.components import sidebar, state, words
+from pages.components import pane, sidebar, state, words
 
 Again = Callable[[], None]
 """Starts another run, and has the page show it."""
@@ -64,7 +64,7 @@ def edit(runner: Runner, key: str, found: str, label: str, *, height: int = 260)
     )
 
 
-@st.fragment(run_every=_LOOK)
+@pane.fragment(run_every=_LOOK)
 def _following(runner: Runner, run_id: str, busy: str, shows: bool, scope: str) -> None:
     live = runner.live(run_id)
     run = live.run if live else runner.store.runs.get(run_id)

@@ -47,6 +47,11 @@ def _memory() -> dict[str, Any]:
     return memory
 
 
+def in_hand() -> None:
+    """Take the memory in hand, before anything is done that it has to know of."""
+    _memory()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """What the tab looks at; without a session, the start page."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 import streamlit as st
 
 from core import Runner, View, consolidate
-from pages.components import side_run, state
+from pages.components import pane, side_run, state
 from pages.components.act import Dialog
 
 
-@st.dialog("Rewrite as one instruction", width="large", on_dismiss=state.close_dialog)
+@pane.window("Rewrite as one instruction", width="large", on_dismiss=state.close_dialog)
 def rewrite(runner: Runner, view: View, dialog: Dialog) -> None:
     """The draft, and the same as one instruction; nothing is sent."""
 
@@ -34,7 +34,7 @@ def rewrite(runner: Runner, view: View, dialog: Dialog) -> None:
             _close("Keep my draft")
 
 
-@st.dialog("Decisions so far", width="large", on_dismiss=state.close_dialog)
+@pane.window("Decisions so far", width="large", on_dismiss=state.close_dialog)
 def decisions(runner: Runner, view: View, dialog: Dialog) -> None:
     """The key decisions; they join the conversation only when they are inserted and sent."""
 

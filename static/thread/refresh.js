@@ -9,6 +9,7 @@ const APART = 300;
 const ANSWER = 1500; // an act without an answer for so long is taken as done
 const TRIES = 6;
 const AT_WORK = 60; // ms between two looks whether the page is still at work
+const PRESSED = 200; // ms within which the page takes notice of a key or a click
 const PATIENCE = 3000; // what takes longer than this is not waited for
 
 /**
@@ -43,11 +44,19 @@ class Pen {
 
 const pen = new Pen();
 
+let pressed = -PRESSED;
+for (const type of ["pointerdown", "pointerup", "keydown"]) {
+  const writes = ({ target }) => type === "keydown" && target.matches?.("textarea, input");
+  const press = (event) => writes(event) || (pressed = performance.now());
+  document.addEventListener(type, press, true);
+}
+
 /**
  * Whether the page is at work, on a click perhaps: to ask now would end that run of the script,
  * and where the run had not come to the button yet the click would have done nothing.
  */
 function atWork() {
+  if (performance.now() - pressed < PRESSED) return true;
   const app = document.querySelector('[data-testid="stApp"]');
   return ["running", "rerunRequested"].includes(app?.dataset.testScriptState);
 }

@@ -40,6 +40,36 @@ def _goes() -> None:
     st.text(f"{there.session} {there.branch} {st.query_params.get('session')}")
 
 
+def _begins_in_a_fragment() -> None:
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+    from pages.components import pane, state
+
+    begun = st.session_state.setdefault("begun", [])
+
+    @pane.fragment()
+    def drawn() -> None:
+        if st.button("Begin"):
+            begun.append("a run")
+            context = get_script_run_ctx()
+            assert context is not None
+            assert context.script_requests is not None
+            context.script_requests.request_rerun(RerunData())
+            state.keep("run", begun[-1])
+
+    drawn()
+    if not begun:
+        return
+    st.text(str(state.kept("run")))
+
+
+def test_what_a_fragment_began_is_known_too() -> None:
+    test = sound(AppTest.from_function(_begins_in_a_fragment).run())
+    sound(test.button[0].click().run())
+    assert test.text[0].value == "a run"
+
+
 def test_what_was_begun_is_known_although_the_script_was_ended() -> None:
     test = sound(AppTest.from_function(_begins).run())
     assert test.text[0].value == "1 begun"

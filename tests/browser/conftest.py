@@ -29,6 +29,16 @@ USUAL_SCREEN: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "loc
 HOME = {"127.0.0.1", "localhost"}
 # Streamlit looks for its own files beside a page's address before it looks at the top.
 USUAL = [r"404 .*/_stcore/"]
+STILL = """
+const animate = Element.prototype.animate;
+Element.prototype.animate = function (...motion) {
+  const begun = animate.apply(this, motion);
+  begun.finish();
+  return begun;
+};
+"""
+"""Ends a motion as it begins: a browser without a processor to itself may freeze the unfolding of
+a part of the page half-way, and a click then meets what was not there when it was aimed."""
 LOST = [
     r"WebSocket connection to .* failed",
     r"ERR_CONNECTION_(REFUSED|RESET)",
@@ -139,6 +149,11 @@ def watch() -> Watch:
     return Watch()
 
 
+def _still(made: BrowserContext) -> BrowserContext:
+    made.add_init_script(STILL)
+    return made
+
+
 @pytest.fixture
 def new_context(
     browser: Browser, watch: Watch, request: pytest.FixtureRequest
@@ -147,7 +162,7 @@ def new_context(
     contexts: list[BrowserContext] = []
 
     def make(**options: Any) -> BrowserContext:
-        made = browser.new_context(**USUAL_SCREEN | options)
+        made = _still(browser.new_context(**USUAL_SCREEN | options))
         watch.attach(made)
         contexts.append(made)
         return made
@@ -162,7 +177,7 @@ def new_context(
 @pytest.fixture(scope="session")
 def profile(browser: Browser) -> Iterator[BrowserContext]:
     """The profile that tests share: its cache makes every page but the first come at once."""
-    made = browser.new_context(**USUAL_SCREEN)
+    made = _still(browser.new_context(**USUAL_SCREEN))
     yield made
     made.close()
 

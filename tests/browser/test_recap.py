@@ -52,8 +52,7 @@ def ask_for(desk: Desk, prompt: str) -> None:
     asked = dialog(desk).get_by_role("textbox", name="What the model is asked for")
     asked.fill(prompt)
     asked.blur()
-    # By key: the fold that was opened may still be moving what is below it.
-    dialog(desk).get_by_role("button", name="Write recap", exact=True).press("Enter")
+    press(desk, "Write recap")
 
 
 def activated(desk: Desk, prompt: str = "Offsite in Porto, 18 people, 14 May 2026.") -> None:

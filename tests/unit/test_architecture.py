@@ -236,6 +236,12 @@ def test_only_state_names_keys_of_the_session_state() -> None:
             assert "st.session_state" not in path.read_text("utf-8"), name_of(path)
 
 
+def test_what_is_drawn_by_itself_takes_the_memory_of_the_tab_in_hand() -> None:
+    for path in HOUSE.glob("pages/**/*.py"):
+        if path.stem != "pane":
+            assert not re.search(r"st\.(dialog|fragment)\b", path.read_text("utf-8")), name_of(path)
+
+
 def test_what_the_elements_do_needs_no_streamlit() -> None:
     assert "streamlit" not in set(imports(HOUSE / "pages/components/acts.py"))
 
