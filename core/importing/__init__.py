@@ -53,11 +53,12 @@ def preview(
         if not found and not damaged:
             raise
         broke = f"{error.message} {error.hint}"
+    whole = not broke and not (stop is not None and stop.is_set())
     return Preview(
         name=source.name,
         found=tuple(found),
         damaged=tuple(damaged),
-        left_out=_beside(source, {one.format for one in found}, damaged),
+        left_out=_beside(source, {one.format for one in found}, damaged) if whole else (),
         broke=broke,
     )
 
@@ -89,10 +90,10 @@ def take(
             if reader is None or isinstance(one, Damaged):
                 _tell_damage(report, one)
                 continue
+            readers.add(reader.name)
             if chosen is not None and number not in chosen:
                 report.passed_over += 1
                 continue
-            readers.add(reader.name)
             try:
                 taken = conversation.write(store, reader, one, config, seen)
             except BadFile as error:  # of this one nothing was written; the next goes on
@@ -112,7 +113,7 @@ def take(
         _keep(store, report)
         raise
     report.left_out = list(left_out(counted))
-    if not report.cancelled:
+    if not (report.cancelled or report.broke):
         report.left_out += _beside(source, readers, report.damaged)
     _keep(store, report)
     return report
@@ -138,7 +139,8 @@ def _conversations(source: Source) -> Iterator[tuple[Reader | None, Carried | Da
 def _beside(
     source: Source, readers: Collection[str], damaged: Sequence[Damaged]
 ) -> tuple[LeftOut, ...]:
-    """Our own archives hold nothing but what their manifest names, opened when it is needed."""
+    """Only of what was read to its end. Our own archives hold nothing but what their manifest
+    names, opened when it is needed."""
     return () if "native" in readers else beside(source, damaged)
 
 

@@ -133,3 +133,11 @@ def test_ratings_tags_and_settings_are_told(store: Store) -> None:
     }
     [asked] = preview(store, BytesSource("studio", json.dumps(studio).encode())).found
     assert {each.what: each.count for each in asked.left_out} == {"sampling settings": 2}
+
+
+def test_where_reading_had_to_stop_nobody_knows_what_the_rest_is(store: Store) -> None:
+    broken = json.dumps([TALK, TALK])[:-40]
+    looked = preview(store, packed({"conversations.json": broken, "users.json": [{"uuid": "u"}]}))
+    assert looked.found
+    assert looked.broke
+    assert looked.left_out == ()
