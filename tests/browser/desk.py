@@ -11,6 +11,12 @@ from core.branching import new_node
 from tests.browser.server import Server
 
 ECHO = Config(provider="echo", model="echo-1")
+QUIET = """() => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  const works = app.dataset.testScriptState !== "notRunning";
+  if (works || !window.lastWork) window.lastWork = performance.now();
+  return performance.now() - window.lastWork > 700;
+}"""
 
 
 class Desk:
@@ -73,6 +79,12 @@ class Desk:
         """Press a button of a message."""
         article.hover()
         article.get_by_role("button", name=name, exact=True).click()
+
+    def quiet(self) -> None:
+        """Wait until the page has had nothing to do for a while: what is drawn anew closes a
+        menu that was opened in it."""
+        self.page.evaluate("delete window.lastWork")
+        self.page.wait_for_function(QUIET)
 
     def queued(self) -> Locator:
         """The messages that wait for their turn."""
