@@ -92,13 +92,18 @@ def _files(source: Source, ours: Ours) -> list[Source | Damaged]:
 
 
 def _damaged_manifests(members: Mapping[str, Source]) -> Iterator[Damaged]:
+    unknown = "Whether a file of the export is missing cannot be told."
     for path, member in members.items():
-        if path.rpartition("/")[2].lower() == _MANIFEST:
-            try:
-                streams.whole(member)
-            except BadFile as error:
-                why = f"{error.message} Whether a file of the export is missing cannot be told."
-                yield Damaged(place=member.name, why=why)
+        if path.rpartition("/")[2].lower() != _MANIFEST:
+            continue
+        if member.size > _MOST_OF_A_LIST:
+            why = f"It is too large for a list ({member.size / 2**20:,.0f} MB). {unknown}"
+            yield Damaged(place=member.name, why=why)
+            continue
+        try:
+            streams.whole(member)
+        except BadFile as error:
+            yield Damaged(place=member.name, why=f"{error.message} {unknown}")
 
 
 def _is_ours(path: str, member: Source, ours: Ours) -> bool | None:

@@ -1,50 +1,53 @@
 """What the tab remembers, where the script is ended in the middle of an act."""
 
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import memory, sound
 
 
+def news(address: str = "") -> None:
+    """Ask for another run of the script while it runs, as the news of another tab do."""
+    context = get_script_run_ctx()
+    assert context is not None
+    assert context.script_requests is not None
+    context.script_requests.request_rerun(RerunData(query_string=address))
+
+
 def _begins() -> None:
     import streamlit as st
-    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
     from pages.components import state
+    from tests.app.test_state import news
 
     begun = st.session_state.setdefault("begun", [])
     if state.kept("run") is None and len(begun) < 3:
         begun.append("a run")
-        context = get_script_run_ctx()
-        assert context is not None
-        assert context.script_requests is not None
-        context.script_requests.request_rerun(RerunData())  # as the news of another tab do
+        news()
         state.keep("run", begun[-1])
     st.text(f"{len(begun)} begun")
 
 
 def _goes() -> None:
     import streamlit as st
-    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
     from pages.components import state
+    from tests.app.test_state import news
 
     there = state.place()
     moved = st.session_state.setdefault("moved", [])
     if not moved:
         moved.append(True)
-        context = get_script_run_ctx()
-        assert context is not None
-        assert context.script_requests is not None
-        context.script_requests.request_rerun(RerunData(query_string="session=old"))
+        news("session=old")
         state.go(state.Place(session="new", branch="b"))
     st.text(f"{there.session} {there.branch} {st.query_params.get('session')}")
 
 
 def _begins_in_a_fragment() -> None:
     import streamlit as st
-    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
     from pages.components import pane, state
+    from tests.app.test_state import news
 
     begun = st.session_state.setdefault("begun", [])
 
@@ -52,10 +55,7 @@ def _begins_in_a_fragment() -> None:
     def drawn() -> None:
         if st.button("Begin"):
             begun.append("a run")
-            context = get_script_run_ctx()
-            assert context is not None
-            assert context.script_requests is not None
-            context.script_requests.request_rerun(RerunData())
+            news()
             state.keep("run", begun[-1])
 
     drawn()

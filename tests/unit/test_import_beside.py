@@ -11,6 +11,7 @@ import pytest
 from core import Store
 from core.formats import reader
 from core.importing import preview, take
+from core.interchange import exports
 from core.interchange.source import BytesSource, SeveralFiles
 from core.types import Source
 from tests.conftest import ECHO
@@ -109,6 +110,17 @@ def test_a_damaged_manifest_is_told(store: Store) -> None:
     [one] = looked.damaged
     assert one.place == "export.zip: export_manifest.json"
     assert "cannot be told" in one.why
+
+
+def test_a_manifest_of_absurd_size_is_told_and_not_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "_MOST_OF_A_LIST", 20)
+    manifest = json.dumps({"logical_files": {"conversations.json": {"files": []}}})
+    source = packed({"conversations.json": [TALK], "export_manifest.json": manifest})
+    [one] = preview(store, source).damaged
+    assert "too large for a list" in one.why
+    assert not source.members["export_manifest.json"].opened
 
 
 def test_ratings_tags_and_settings_are_told(store: Store) -> None:
